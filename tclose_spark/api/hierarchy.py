@@ -16,6 +16,7 @@ from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tab
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import choose, working
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
+from tclose_spark.engine.protocol import Session
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import as_typed
 from tclose_spark.report.notebook import printed
@@ -27,7 +28,6 @@ from tclose_spark.table.hierarchies.building import hierarchy_csv
 from tclose_spark.table.hierarchies.outline import Outline
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
     from rich.text import Text
     from rich.tree import Tree
 
@@ -130,19 +130,15 @@ def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) 
 
 @contextmanager
 def _opened(
-    session: SparkSession, table: Table, column: str, spec: ReleaseSpec | None, reader: Mapping[str, Any]
-) -> Iterator[DataFrame]:
+    session: Session, table: Table, column: str, spec: ReleaseSpec | None, reader: Mapping[str, Any]
+) -> Iterator[Any]:
     """The table, or the input of the spec. Errors of its files end here."""
-    from tclose_spark.auditing.tables import open_table
-    from tclose_spark.io.input.damaged_text import SourceTable, checked, translate_read_errors
-    from tclose_spark.io.input.reading import read_table
+    from tclose_spark.auditing.tables import errors_translated, open_source, open_table
 
     with as_typed():
         if table is None and spec is not None:
-            opened = SourceTable(read_table(session, spec.input), spec.input, [column])
-            read = checked(opened)
+            opened = open_source(session, spec.input, [column])
         else:
             opened = open_table(session, table_or_path(table), [column], **reader)
-            read = opened.table
-        with translate_read_errors(opened):
-            yield read
+        with errors_translated(session, opened):
+            yield opened.table

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
-
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
@@ -29,11 +27,10 @@ from tclose_spark.checks.expectations import Expectation, expect_some_rows, expe
 from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import keep, session_of, sized_shuffles, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.io.spark.session import kept
-from tclose_spark.io.spark.shuffles import sized_shuffles
 from tclose_spark.io.storage.folders import private
-from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
@@ -65,11 +62,11 @@ class AuditMeasures:
 
 
 def audit_table(
-    table: DataFrame,
+    table: Table,
     question: AuditQuestion,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    reference: DataFrame | None = None,
-    background: DataFrame | None = None,
+    reference: Table | None = None,
+    background: Table | None = None,
     classes_output: str | None = None,
     supersets: int = MOST_BOXES,
     attacks: bool = True,
@@ -90,22 +87,22 @@ def audit_table(
     """
     _check_options(question, reference, background, classes_output)
     inputs = prepare_inputs(question, table, reference, background)
-    trees = hierarchies_of(inputs.question, table.sparkSession, hierarchies)
+    trees = hierarchies_of(inputs.question, session_of(table), hierarchies)
     question = inputs.question
     with ExitStack() as stack:
-        stack.enter_context(sized_shuffles(table.sparkSession, inputs.rows))
+        stack.enter_context(sized_shuffles(session_of(table), inputs.rows))
         names = list(question.sensitive_attributes)
         tallied = tally_classes(inputs.table, question.labels, names)
-        tallies = stack.enter_context(kept(tallied))
+        tallies = stack.enter_context(keep(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
         notes = list(measures.notes)
         classes = class_table(tallies, measures.quasi, measures.attributes, measures.columns)
-        classes = stack.enter_context(kept(classes))
+        classes = stack.enter_context(keep(classes))
         if question.n is not None:
             extended, search_notes = find_supersets(
                 classes, tallies, measures.quasi, measures.attributes, question.n, supersets
             )
-            classes = stack.enter_context(kept(extended))
+            classes = stack.enter_context(keep(extended))
             notes += search_notes
         if classes_output is not None:
             with private(classes_output):
@@ -143,7 +140,7 @@ def suite_of(question: AuditQuestion, attributes: Sequence[JudgedAttribute]) -> 
 
 
 def _check_options(
-    question: AuditQuestion, reference: DataFrame | None, background: DataFrame | None, classes_output: str | None
+    question: AuditQuestion, reference: Table | None, background: Table | None, classes_output: str | None
 ) -> None:
     """Raises ConfigurationError or InputError if options contradict one another or the columns' names."""
     if question.n is not None and reference is not None:
@@ -164,7 +161,7 @@ def _check_options(
             )
 
 
-def _measures(inputs: AuditInputs, tallies: DataFrame, trees: Mapping[str, Hierarchy], attacks: bool) -> AuditMeasures:
+def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy], attacks: bool) -> AuditMeasures:
     """What to measure of every class, from the tallies of a table."""
     question, names = inputs.question, list(inputs.question.sensitive_attributes)
     quasi, label_notes = judge_labels(tallies, question, trees)
@@ -189,7 +186,7 @@ def _measures(inputs: AuditInputs, tallies: DataFrame, trees: Mapping[str, Hiera
 
 
 def _guarantees(
-    classes: DataFrame, figures: ClassFigures, question: AuditQuestion, attributes: Sequence[JudgedAttribute]
+    classes: Table, figures: ClassFigures, question: AuditQuestion, attributes: Sequence[JudgedAttribute]
 ) -> tuple[Guarantee, ...]:
     """The guarantees; with n, (n, t)-closeness is required, and t-closeness to the whole table only reported."""
     if question.n is None:
@@ -201,9 +198,9 @@ def _guarantees(
 
 
 def _join(
-    classes: DataFrame,
-    tallies: DataFrame,
-    background: DataFrame,
+    classes: Table,
+    tallies: Table,
+    background: Table,
     question: AuditQuestion,
     measures: AuditMeasures,
     trees: Mapping[str, Hierarchy],

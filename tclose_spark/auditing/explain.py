@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from operator import and_
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
+from tclose_spark.auditing.greatest import greatest, values_of
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes
+from tclose_spark.checks.classes.figures import PARTS
+from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes, tally_schema
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, keep, map_batches, select, session_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.spark.session import kept
-from tclose_spark.io.spark.shuffles import sized_shuffles
-from tclose_spark.io.tables.columns import quoted
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
 def explain_class(
-    table: DataFrame,
+    table: Table,
     question: AuditQuestion,
     attribute: str | None = None,
     labels: Mapping[str, str | None] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    reference: DataFrame | None = None,
+    reference: Table | None = None,
 ) -> ClassExplanation:
     """The class with these labels and one sensitive attribute.
 
@@ -54,9 +54,9 @@ def explain_class(
             f"--attribute: {attribute!r} is not among the sensitive attributes "
             f"({', '.join(question.sensitive_attributes)})"
         )
-    trees = hierarchies_of(question, table.sparkSession, hierarchies)
+    trees = hierarchies_of(question, session_of(table), hierarchies)
     tallied = tally_classes(inputs.table, question.labels, list(question.sensitive_attributes))
-    with sized_shuffles(table.sparkSession, inputs.rows), kept(tallied) as tallies:
+    with sized_shuffles(session_of(table), inputs.rows), keep(tallied) as tallies:
         counts, _ = count_values(tallies, list(question.sensitive_attributes))
         attributes = judged_attributes(inputs.table, counts, question, trees, inputs.reference)
         wanted = [a for a in attributes if attribute in (None, a.name)]
@@ -78,7 +78,7 @@ def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) 
 
 
 def _farthest(
-    tallies: DataFrame,
+    tallies: Table,
     question: AuditQuestion,
     attributes: Sequence[JudgedAttribute],
     wanted: Sequence[JudgedAttribute],
@@ -86,30 +86,42 @@ def _farthest(
     """The labels of the class with the largest ratio of distance to t, over the wanted attributes."""
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels]
     classes = class_table(tallies, plain_labels, attributes)
-    closeness_ratios = [quoted(a.column("emd")) / float(a.settings.t or 1) for a in wanted]
-    farthest = classes.agg(
-        F.max(
-            F.struct(
-                F.greatest(*closeness_ratios, F.lit(-1.0)).alias("load"), F.col("quasi_identifiers").alias("labels")
-            )
-        ).alias("worst")
-    ).head()
-    if farthest is None or farthest["worst"] is None:
-        raise InputError("the table has no rows")
-    worst: dict[str, str | None] = farthest["worst"]["labels"].asDict()
-    return worst
+    columns = [a.column("emd") for a in wanted]
+
+    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                emds = zip(columns, wanted, strict=True)
+                ratios = [pc.divide(batch[column], float(a.settings.t or 1)) for column, a in emds]
+                found = greatest([pc.max_element_wise(*ratios), *batch["quasi_identifiers"].flatten()])
+                yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(found)]}, PARTS)
+
+    parts = collect(map_batches(select(classes, ["quasi_identifiers", *columns]), find, PARTS))["part"].to_pylist()
+    _, *labels = values_of(max(map(pickle.loads, parts)))
+    return dict(zip(question.labels, labels, strict=True))
 
 
-def _class_of(tallies: DataFrame, question: AuditQuestion, labels: Mapping[str, str | None]) -> pa.Table:
+def _class_of(tallies: Table, question: AuditQuestion, labels: Mapping[str, str | None]) -> pa.Table:
     """The one row of the tallies that has these labels."""
     for name in labels:
         if name not in question.labels:
             raise ConfigurationError(f"--class {name}: expected quasi-identifiers ({', '.join(question.labels)})")
-    same = [F.col(f"l{question.labels.index(name)}").eqNullSafe(F.lit(label)) for name, label in labels.items()]
-    matching = tallies.where(reduce(and_, same)).limit(2).toArrow()
+    wanted = {question.labels.index(name): label for name, label in labels.items()}
+
+    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Here, because a condition in Spark would put labels into its plans and logs."""
+        for batch in batches:
+            yield batch.filter(reduce(pc.and_, [_same(batch[f"l{i}"], label) for i, label in wanted.items()]))
+
+    schema = tally_schema(len(question.labels), len(question.sensitive_attributes))
+    matching = collect(map_batches(tallies, find, schema), 2)
     given = ", ".join(f"{name}={label!r}" for name, label in labels.items())
     if not matching.num_rows:
         raise InputError(f"--class: the table has no class with {given}; labels are compared as text, including spaces")
     if matching.num_rows > 1:
         raise InputError(f"--class: the table has several classes with {given}; give the other quasi-identifiers too")
     return matching
+
+
+def _same(column: pa.Array, label: str | None) -> pa.Array:
+    return pc.is_null(column) if label is None else pc.equal(column, str(label)).fill_null(False)

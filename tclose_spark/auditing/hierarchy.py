@@ -2,67 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+import numpy as np
+import pyarrow as pa
 from rich.text import Text
 from rich.tree import Tree
 
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.files import read_hierarchies
+from tclose_spark.io.tables.check_columns import check_readable
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.table.column_names.names import instead_of
+from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import MOST_VALUES, Counts
 from tclose_spark.table.hierarchies.building import build_hierarchy
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.hierarchies.outline import Outline, OutlineNode
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from tclose_spark.table.preparing import NO_VALUE, as_text, judged_values, not_of_type
+from tclose_spark.table.spark_types import is_unsupported, type_name
 
 INTERNAL = "note: internal, because it shows values of people"
 Settings = QuasiIdentifier | SensitiveAttribute
+VALUES = pa.schema([("value", pa.string()), ("n", pa.int64()), ("wrong", pa.int64())])
+"""The rows of each value, and of those that its type does not allow."""
 
 
-def count_column(table: DataFrame, column: str, settings: Settings) -> Counts:
+def count_column(table: Table, column: str, settings: Settings) -> Counts:
     """The rows of each value of a column, as a release reads it.
 
     Raises:
         InputError: if the column is missing, has too many values, or values that its type does not allow.
     """
-    from pyspark.sql import functions as F
-
-    from tclose_spark.engine.tables import schema_of
-    from tclose_spark.io.tables.check_columns import check_readable
-    from tclose_spark.io.tables.prepared import NO_VALUE, judged_column, not_of_type
-    from tclose_spark.table.column_names.names import instead_of
-
-    if column not in table.columns:
-        raise InputError(f"column {column!r} is not in the table; {instead_of(column, table.columns, {column})}")
-    check_readable(schema_of(table).field(column))
-    wrong, kind = F.lit(False), "categorical"
+    names = schema_of(table).names
+    if column not in names:
+        raise InputError(f"column {column!r} is not in the table; {instead_of(column, names, {column})}")
+    field = schema_of(table).field(column)
+    check_readable(field)
+    if is_unsupported(field.type):
+        raise InputError(f"column {column!r} is of type {type_name(field)}; expected single values")
+    typed, kind = None, "categorical"
     if isinstance(settings, QuasiIdentifier) and (settings.reads_numbers or settings.calendar):
-        wrong, kind = not_of_type(table, column, settings), settings.type
-    value = judged_column(table, column, settings).cast("string")
-    counted = table.select(value.alias("value"), wrong.alias("wrong")).groupBy("value", "wrong").count()
-    rows = counted.limit(MOST_VALUES + 1).collect()
-    if len(rows) > MOST_VALUES:
+        typed, kind = settings, settings.type
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            values = batch.column(0)
+            wrong = np.zeros(len(values)) if typed is None else not_of_type(values, typed)
+            texts = coded(as_text(judged_values(values, settings)))
+            sums = [np.bincount(codes_of(texts), weights, len(texts.dictionary)) for weights in (None, wrong)]
+            columns = [texts.dictionary, *(pa.array(each.astype(np.int64)) for each in sums)]
+            yield pa.RecordBatch.from_arrays(columns, schema=VALUES)
+
+    counted = combine(map_batches(select(table, [column]), count, VALUES), ["value"], {"n": "sum", "wrong": "sum"})
+    rows = collect(counted, MOST_VALUES + 1)
+    if rows.num_rows > MOST_VALUES:
         raise InputError(f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many")
-    lost = sum(row["count"] for row in rows if row["wrong"])
-    if lost:
-        raise InputError(f"{column!r}: {lost:,} rows hold {NO_VALUE[kind]}; correct them")
-    return {row["value"]: row["count"] for row in rows}
+    values, n, wrong = (column.to_pylist() for column in rows.columns)
+    if any(wrong):
+        raise InputError(f"{column!r}: {sum(wrong):,} rows hold {NO_VALUE[kind]}; correct them")
+    return dict(zip(values, n, strict=True))
 
 
-def hierarchy_of(settings: Settings, counts: Counts, column: str, spark: SparkSession) -> Hierarchy:
+def hierarchy_of(settings: Settings, counts: Counts, column: str, session: Session) -> Hierarchy:
     """The hierarchy of a column with these values: built from them, or read."""
-    from tclose_spark.io.input.files import read_hierarchies
-
     if isinstance(settings.hierarchy, HierarchyBuilder):
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
         return build_hierarchy(settings.hierarchy, counts, column, "hierarchy", numeric)
     if isinstance(settings, SensitiveAttribute):
-        return read_hierarchies({}, {column: settings}, spark)[column].without_missing()
-    return read_hierarchies({column: settings}, {}, spark)[column]
+        return read_hierarchies({}, {column: settings}, session)[column].without_missing()
+    return read_hierarchies({column: settings}, {}, session)[column]
 
 
 def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -> Iterator[Text | Tree]:

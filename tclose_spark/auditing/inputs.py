@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.tables.check_columns import check_readable
-from tclose_spark.io.tables.columns import INTEGRAL, MALFORMED, UNSUPPORTED, quoted
-from tclose_spark.io.tables.prepared import normal_texts, plain
-from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
+from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.preparing import as_text, judged_values, plain
+from tclose_spark.table.spark_types import is_unsupported, type_name
 
+COUNTS = pa.schema([("n", pa.list_(pa.int64()))])
 BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
-    """Checked tables, with texts after their `text` options.
+    """Checked tables of the columns in use, with texts after their `text` options.
 
     question: with every pair of bounds as one quasi-identifier.
     rows: of the largest table that classes are made of or joined with.
@@ -38,15 +39,15 @@ class AuditInputs:
     """
 
     question: AuditQuestion
-    table: DataFrame
-    reference: DataFrame | None
-    background: DataFrame | None
+    table: Table
+    reference: Table | None
+    background: Table | None
     rows: int
     notes: list[str]
 
 
 def prepare_inputs(
-    question: AuditQuestion, table: DataFrame, reference: DataFrame | None = None, background: DataFrame | None = None
+    question: AuditQuestion, table: Table, reference: Table | None = None, background: Table | None = None
 ) -> AuditInputs:
     """The tables, ready to tally. `text` options apply to sensitive values everywhere, and to the quasi-identifiers of
     the background table; labels stay as they are published.
@@ -56,24 +57,27 @@ def prepare_inputs(
     """
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
-    table = normal_texts(table, sensitive)
     question, notes = with_bounds(table, question)
     check_columns(table, question.labels, sensitive, "the table")
+    table = normal_texts(table, [*question.labels, *sensitive], sensitive)
     rows = count_rows(table, "the table")
     if background is not None:
-        background = normal_texts(background, known_of_people)
+        background = normal_texts(background, [*question.quasi_identifiers, *known_of_people], known_of_people)
         rows = max(rows, count_rows(background, "the background table"))
+    if reference is not None:
+        check_columns(reference, [], sensitive, "the reference")
+        reference = normal_texts(reference, list(sensitive), sensitive)
     return AuditInputs(
         question=question,
         table=table,
-        reference=None if reference is None else normal_texts(reference, sensitive),
+        reference=reference,
         background=background,
         rows=rows,
         notes=notes,
     )
 
 
-def with_bounds(table: DataFrame, question: AuditQuestion) -> tuple[AuditQuestion, list[str]]:
+def with_bounds(table: Table, question: AuditQuestion) -> tuple[AuditQuestion, list[str]]:
     """(the question with every pair of columns `<name>_min` and `<name>_max` that bounds a number (`numeric_output:
     bounds`) as one quasi-identifier, a note on each).
 
@@ -81,7 +85,7 @@ def with_bounds(table: DataFrame, question: AuditQuestion) -> tuple[AuditQuestio
     row must have numbers in both, the first no larger than the second, or NULL, or `*`. As two separate columns they
     would appear to lose no information.
     """
-    pairs = [name for name in _candidates(question, table.columns) if not _broken(table, name)]
+    pairs = [name for name in _candidates(question, schema_of(table)) if not _broken(table, name)]
     quasi = dict(question.quasi_identifiers)
     for name in pairs:
         bounds = (f"{name}_min", f"{name}_max")
@@ -96,7 +100,7 @@ def with_bounds(table: DataFrame, question: AuditQuestion) -> tuple[AuditQuestio
 
 
 def hierarchies_of(
-    question: AuditQuestion, spark: SparkSession, given: Mapping[str, Hierarchy] | None
+    question: AuditQuestion, session: Session, given: Mapping[str, Hierarchy] | None
 ) -> Mapping[str, Hierarchy]:
     """The hierarchies by column: the given ones, otherwise those of the question's files.
 
@@ -111,7 +115,7 @@ def hierarchies_of(
             f"hierarchy of {built[0]!r}: an audit builds no hierarchy; expected a CSV (tclose hierarchy writes one)"
         )
     if given is None:
-        return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, spark)
+        return read_hierarchies(question.quasi_identifiers, question.sensitive_attributes, session)
     for name, asked in settings:
         if asked.hierarchy is not None and name not in given:
             raise ConfigurationError(
@@ -121,10 +125,10 @@ def hierarchies_of(
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
-def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
+def check_columns(table: Table, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
-    names = [name for name in table.columns if name != MALFORMED]
-    sensitive = list(sensitive)
+    schema, sensitive = schema_of(table), list(sensitive)
+    names = schema.names
     for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
         for column in columns:
             if column not in names:
@@ -135,40 +139,65 @@ def check_columns(table: DataFrame, labels: Sequence[str], sensitive: Iterable[s
                 raise InputError(
                     f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them"
                 )
-            check_readable(schema_of(table).field(column))
-            kind = table.schema[column].dataType
-            if isinstance(kind, (*UNSUPPORTED, T.BinaryType)):
-                raise InputError(f"{role} {column!r} is of type {kind.simpleString()}; expected single values")
+            field = schema.field(column)
+            check_readable(field)
+            if is_unsupported(field.type) or pa.types.is_binary(field.type):
+                raise InputError(f"{role} {column!r} is of type {type_name(field)}; expected single values")
 
 
-def count_rows(table: DataFrame, what: str) -> int:
-    """The number of rows. Raises InputError if there are none, or malformed ones."""
-    figures = [F.count(F.lit(1)).alias("rows")]
-    if MALFORMED in table.columns:
-        figures.append(F.sum(quoted(MALFORMED).cast("bigint")).alias("malformed"))
-        names = [name for name in table.columns if name != MALFORMED]  # Spark cannot read the mark alone
-        figures += [F.count(quoted(name)).alias(f"n{i}") for i, name in enumerate(names)]
-    (counted,) = table.agg(*figures).collect()
-    if not counted["rows"]:
+def normal_texts(
+    table: Table, columns: Sequence[str], settings: Mapping[str, QuasiIdentifier | SensitiveAttribute]
+) -> Table:
+    """Those of these columns that a table has, with their options applied to texts; its first column if it has none."""
+    schema = schema_of(table)
+    names = [name for name in dict.fromkeys(columns) if name in schema.names] or schema.names[:1]
+    schema = pa.schema([schema.field(name) for name in names])
+    options = {name: one.text for name, one in settings.items() if one.text not in (None, Text())}
+    asked = {name: options[name] for name in names if name in options and pa.types.is_string(schema.field(name).type)}
+    table = select(table, names)
+    if not asked:
+        return table
+
+    def normal(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = dict(zip(names, batch.columns, strict=True))
+            for name, text in asked.items():
+                column = coded(columns[name])
+                made = [None if value is None else text.of(value) for value in column.dictionary.to_pylist()]
+                columns[name] = pa.array(made, pa.string()).take(column.indices)
+            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    return map_batches(table, normal, schema)
+
+
+def count_rows(table: Table, what: str) -> int:
+    """The number of rows. Raises InputError if there are none."""
+    (rows,) = _counted(table, schema_of(table).names[:1], lambda column: [len(column)]) or (0,)
+    if not rows:
         raise InputError(f"{what} has no rows")
-    if MALFORMED in table.columns and counted["malformed"]:
-        raise InputError(
-            f"{what} has {counted['malformed']} malformed rows (too few or too many fields); repair them, or give "
-            "--option (sep, quote)"
-        )
-    return int(counted["rows"])
+    return rows
 
 
-def mixed_missing_notes(table: DataFrame, question: AuditQuestion) -> list[str]:
+def _counted(table: Table, names: Sequence[str], counts: Callable[[pa.Array], Sequence[int]]) -> list[int]:
+    """The sums of what `counts` gives of each of these columns."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"n": [[n for column in batch.columns for n in counts(column)]]}, COUNTS)
+
+    parts = collect(map_batches(select(table, names), count, COUNTS))["n"].to_pylist()
+    return [sum(each) for each in zip(*parts, strict=True)]
+
+
+def mixed_missing_notes(table: Table, question: AuditQuestion) -> list[str]:
     """A note on each column that has both NaN and NULL: they count as one value, but a reader of Parquet distinguishes
     them.
     """
-    columns = [*question.labels, *question.sensitive_attributes]
-    columns = [name for name in columns if isinstance(table.schema[name].dataType, T.FloatType | T.DoubleType)]
+    schema, columns = schema_of(table), [*question.labels, *question.sensitive_attributes]
+    columns = [name for name in columns if pa.types.is_floating(schema.field(name).type)]
     if not columns:
         return []
-    tests = [test for name in columns for test in (F.isnan(quoted(name)), quoted(name).isNull())]
-    (counted,) = table.select(*[F.count_if(test).alias(str(i)) for i, test in enumerate(tests)]).collect()
+    counted = _counted(table, columns, lambda c: [pc.sum(pc.is_nan(c)).as_py() or 0, c.null_count])
     return [
         f"{name}: {nan:,} rows have NaN and {null:,} have NULL; both count as one value, missing, but a reader of "
         "Parquet distinguishes them: classes may be smaller and distances larger than reported"
@@ -178,11 +207,11 @@ def mixed_missing_notes(table: DataFrame, question: AuditQuestion) -> list[str]:
 
 
 def judged_attributes(
-    table: DataFrame,
+    table: Table,
     values: Sequence[Counts],
     question: AuditQuestion,
     hierarchies: Mapping[str, Hierarchy],
-    reference: DataFrame | None,
+    reference: Table | None,
 ) -> list[JudgedAttribute]:
     """The sensitive attributes with the distribution that classes are compared with: the table's (`values`, the counts
     of each attribute), or the reference's on the union of both domains.
@@ -190,24 +219,22 @@ def judged_attributes(
     known: Sequence[Counts | None] = [None] * len(values)
     if reference is not None:
         known = _counts_of(reference, table, list(question.sensitive_attributes))
+    schemas = [schema_of(one) for one in (table, reference) if one is not None]
     attributes = []
     for (name, settings), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
-        kinds = [frame.schema[name].dataType for frame in (table, reference) if frame is not None]
-        is_text, tree = any(isinstance(kind, T.StringType) for kind in kinds), hierarchies.get(name)
-        attribute = judged_attribute(name, settings, own, tree, is_text)
-        if others is not None:
-            attribute = judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text)
-        attributes.append(attribute)
+        is_text = any(pa.types.is_string(schema.field(name).type) for schema in schemas)
+        counts = own if others is None else {**dict.fromkeys(own, 0), **others}
+        attributes.append(judged_attribute(name, settings, counts, hierarchies.get(name), is_text))
     return attributes
 
 
-def _counts_of(reference: DataFrame, table: DataFrame, sensitive: Sequence[str]) -> list[dict[str | None, int]]:
-    """The values of the reference. Raises InputError if it lacks a sensitive attribute, or has it with another type."""
-    check_columns(reference, [], sensitive, "the reference")
+def _counts_of(reference: Table, table: Table, sensitive: Sequence[str]) -> list[dict[str | None, int]]:
+    """The values of the reference. Raises InputError if a sensitive attribute has another type than in the table."""
     for name in sensitive:
-        kinds = [frame.schema[name].dataType for frame in (reference, table)]
-        if kinds[0] != kinds[1] and not all(isinstance(kind, (*INTEGRAL, T.StringType)) for kind in kinds):
-            types = " and ".join(kind.simpleString() for kind in kinds)
+        fields = [schema_of(one).field(name) for one in (reference, table)]
+        kinds = [field.type for field in fields]
+        if kinds[0] != kinds[1] and not all(pa.types.is_integer(kind) or pa.types.is_string(kind) for kind in kinds):
+            types = " and ".join(map(type_name, fields))
             raise InputError(
                 f"sensitive attribute {name!r} is {types} in the reference and in the table; expected the same type"
             )
@@ -215,8 +242,9 @@ def _counts_of(reference: DataFrame, table: DataFrame, sensitive: Sequence[str])
     return count_columns(reference, sensitive)
 
 
-def _candidates(question: AuditQuestion, columns: Collection[str]) -> list[str]:
+def _candidates(question: AuditQuestion, schema: pa.Schema) -> list[str]:
     """The quasi-identifiers that, by the columns' names, may be published as bounds."""
+    columns = [field.name for field in schema if not is_unsupported(field.type)]
     plain_names = [
         name
         for name, settings in question.quasi_identifiers.items()
@@ -234,12 +262,23 @@ def _candidates(question: AuditQuestion, columns: Collection[str]) -> list[str]:
     return [name for name in numbers if name and may_be(name)]
 
 
-def _broken(table: DataFrame, name: str) -> bool:
+def _broken(table: Table, name: str) -> bool:
     """Whether some row's two values are no bounds."""
-    texts = [plain(table, f"{name}_{end}").cast("string") for end in ("min", "max")]
-    numbers = [F.trim(text).try_cast("double") for text in texts]
-    no_number: list[Column] = [
-        text.isNotNull() & (text != ROOT) & (number.isNull() | number.isin(math.inf, -math.inf))
-        for text, number in zip(texts, numbers, strict=True)
-    ]
-    return not table.where(no_number[0] | no_number[1] | F.coalesce(numbers[0] > numbers[1], F.lit(False))).isEmpty()
+    schema = pa.schema([("broken", pa.bool_())])
+
+    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            (low, no_low), (high, no_high) = map(_bound, batch.columns)
+            broken = pc.or_(pc.or_(no_low, no_high), pc.greater(low, high).fill_null(False))
+            yield pa.RecordBatch.from_arrays([broken.filter(broken)], schema=schema)
+
+    bounds = select(table, [f"{name}_min", f"{name}_max"])
+    return bool(collect(map_batches(bounds, find, schema), 1).num_rows)
+
+
+def _bound(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """(the numbers of a column, whether each value is neither a finite number, nor missing, nor `*`)."""
+    texts = as_text(plain(column))
+    numbers = judged_values(pc.ascii_trim_whitespace(texts), BOUNDS)
+    known = pc.or_(pc.is_finite(numbers).fill_null(False), pc.equal(texts, ROOT).fill_null(True))
+    return numbers, pc.invert(known)

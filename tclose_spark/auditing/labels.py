@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.labels.vocabulary import members, vocabulary_of
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.workers import Mapper, map_batches
 from tclose_spark.measures.loss.information_loss import (
     GENERALIZED,
     INFINITY,
@@ -25,6 +25,7 @@ from tclose_spark.measures.loss.information_loss import (
     set_members,
 )
 from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 MOST_TEXTS = 2_000  # labels that are not numbers, and bins, that a task sends per column
@@ -103,7 +104,7 @@ class LabelFacts:
 
 
 def judge_labels(
-    tallies: DataFrame, question: AuditQuestion, hierarchies: Mapping[str, Hierarchy]
+    tallies: Table, question: AuditQuestion, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[list[JudgedQuasi], list[str]]:
     """(the quasi-identifiers with the information loss of their labels, notes on labels that are not what they seem).
 
@@ -185,11 +186,11 @@ def _number(texts: Collection[str]) -> str:
     return "many" if not texts else f"{len(texts)}{' or more' if len(texts) >= MOST_TEXTS else ''}"
 
 
-def _facts(tallies: DataFrame, columns: int) -> list[LabelFacts]:
+def _facts(tallies: Table, columns: int) -> list[LabelFacts]:
     """The facts of each column of labels, in one job. Each task sends at most 2 MOST_TEXTS labels per column."""
-    labels = tallies.select(*[F.col(f"l{i}") for i in range(columns)])
+    labels = select(tallies, [f"l{i}" for i in range(columns)])
     facts_of = [LabelFacts() for _ in range(columns)]
-    for sent in map_batches(labels, _read_labels(columns), "facts binary").toArrow()["facts"].to_pylist():
+    for sent in collect(map_batches(labels, _read_labels(columns), PARTS))["part"].to_pylist():
         for facts, more in zip(facts_of, pickle.loads(sent), strict=True):  # noqa: S301 - of our own tasks
             facts.merge(more)
     return facts_of
@@ -206,19 +207,12 @@ def _read_labels(columns: int) -> Mapper:
                         facts.add(label)
                         if len(known) < MOST_KNOWN:
                             known.add(label)
-        yield pa.RecordBatch.from_pydict({"facts": pa.array([pickle.dumps(facts_of)], pa.binary())})
+        yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(facts_of)]}, PARTS)
 
     return read
 
 
-def _unknown(tallies: DataFrame, column: int, hierarchy: Hierarchy) -> int:
+def _unknown(tallies: Table, place: int, hierarchy: Hierarchy) -> int:
     """How many labels are not in the hierarchy."""
-    labels = hierarchy.leaf_set | set(hierarchy.leaves_under)
-
-    def find_unknown(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            unknown = set(batch.column(0).unique().to_pylist()) - labels - {None}
-            yield pa.RecordBatch.from_pydict({"label": pa.array(list(unknown), pa.string())})
-
-    found = map_batches(tallies.select(F.col(f"l{column}").alias("label")), find_unknown, "label string")
-    return found.distinct().count()
+    known = hierarchy.leaf_set | set(hierarchy.leaves_under)
+    return len(vocabulary_of(tallies, {place: lambda labels: set(labels) - known})[place].names)

@@ -10,26 +10,24 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.tallies import texts
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine, keep, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.session import kept
-from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.io.tables.prepared import plain
 from tclose_spark.measures.disclosure.reidentification import Risks, count_inside, risks
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
@@ -37,6 +35,9 @@ MOST_BOXES = 2_000_000  # distinct classes, all of which go to every task
 MISSING, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
+FITS = pa.schema([("box", pa.int64()), ("people", pa.int64())])
+"""The people who fit each box."""
+CANDIDATES, PEOPLE = -2, -1  # in place of a box: those who fit some box, and all
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class BackgroundJoin:
 
 
 def join_background(
-    classes: DataFrame, background: DataFrame, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
+    classes: Table, background: Table, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
 ) -> BackgroundJoin:
     """The join of the classes with a table of people, by the raw quasi-identifiers that it has under the same names.
 
@@ -151,7 +152,7 @@ def join_background(
         InputError: if it has none of them, or no rows; if a label does not show which values it covers; or if there
         are more than MOST_BOXES distinct classes.
     """
-    joined = [q for q in quasi if q.name in background.columns]
+    joined = joined_quasi(quasi, background)
     if not joined:
         raise InputError(
             f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}"
@@ -173,26 +174,43 @@ def join_background(
             )
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = class_boxes(labels, axes)
-    people = background.groupBy(*[plain(background, name).cast("string").alias(name) for name in names]).count()
-    with ExitStack() as held:
-        people = held.enter_context(kept(people))
-        located = held.enter_context(kept(_located(people, axes, low, high, sizes[owner])))
-        sums = located.agg(F.sum("people"), F.sum("candidates")).head()
-        if sums is None or not sums[0]:
+    with keep(distinct_people(background, names)) as people:
+        fits = _fits(people, axes, low, high, sizes[owner])
+        if not fits.get(PEOPLE):
             raise InputError("--background: the table has no rows")
-        pairs = located.select(F.explode(F.arrays_zip("box", "fits")).alias("pair"))
-        counts = pairs.groupBy("pair.box").agg(F.sum("pair.fits").alias("fits")).toArrow()
         population = np.zeros(len(sizes), dtype=np.int64)
-        np.add.at(population, owner[counts["box"].to_numpy()], counts["fits"].to_numpy())
+        boxes = [box for box in fits if box >= 0]
+        np.add.at(population, owner[boxes], [fits[box] for box in boxes])
         seen = np.isin(owner, np.flatnonzero(population <= sizes))
-        members = _located(people, axes, low[seen], high[seen], sizes[owner[seen]]).agg(F.sum("candidates")).head()
+        members = _fits(people, axes, low[seen], high[seen], sizes[owner[seen]])
     return BackgroundJoin(
         joined=tuple(names),
-        people=int(sums[0]),
-        candidates=int(sums[1]),
-        members=int(members[0] or 0) if members else 0,
+        people=fits[PEOPLE],
+        candidates=fits[CANDIDATES],
+        members=members[CANDIDATES],
         risks=risks(sizes, population),
     )
+
+
+def joined_quasi(quasi: Sequence[JudgedQuasi], background: Table) -> list[JudgedQuasi]:
+    """The quasi-identifiers whose raw values a table of people has."""
+    return [q for q in quasi if q.name in schema_of(background).names]
+
+
+def distinct_people(background: Table, names: Sequence[str]) -> Table:
+    """The distinct tuples of these columns as texts `q0`.., and how many people have each: `people`."""
+    keys = [f"q{i}" for i in range(len(names))]
+    schema = pa.schema([*[(key, pa.string()) for key in keys], ("people", pa.int64())])
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                columns = [texts(column) for column in batch.columns]
+                group, first = group_equal(columns)
+                distinct = [decoded(column).take(pa.array(first)) for column in columns]
+                yield pa.RecordBatch.from_arrays([*distinct, pa.array(np.bincount(group))], schema=schema)
+
+    return combine(map_batches(select(background, names), count, schema), keys, {"people": "sum"})
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -215,29 +233,31 @@ def _forms(text: str) -> Iterator[str]:
     yield str(number.numerator) if number.denominator == 1 else write_number(float(number))
 
 
-def published_label(columns: Sequence[Column]) -> Column:
-    """The label in the published columns of a quasi-identifier: the one column, or the interval between two bounds."""
+def published_label(columns: Sequence[pa.Array]) -> pa.Array:
+    """The labels in the published columns of a quasi-identifier: the one column, or intervals between two bounds."""
     if len(columns) == 1:
         return columns[0]
     low, high = columns
-    interval = F.when(low == high, low).otherwise(F.concat(F.lit("["), low, F.lit(", "), high, F.lit("]")))
-    return (
-        F.when(low.isNull() & high.isNull(), F.lit(None))
-        .when(F.coalesce((low != ROOT) & (high != ROOT), F.lit(False)), interval)
-        .otherwise(ROOT)
-    )
+    interval = pc.if_else(pc.equal(low, high), low, pc.binary_join_element_wise("[", low, ", ", high, "]", ""))
+    are_numbers = pc.and_(pc.not_equal(low, ROOT), pc.not_equal(high, ROOT)).fill_null(False)
+    missing = pc.and_(pc.is_null(low), pc.is_null(high))
+    return pc.if_else(missing, None, pc.if_else(are_numbers, interval, ROOT))
 
 
-def _boxes(classes: DataFrame, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
+def _boxes(classes: Table, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
     """(the labels of each distinct class, one list per quasi-identifier; its records)."""
-    published = [published_label([F.col("quasi_identifiers")[column] for column in q.columns]) for q in quasi]
-    labelled = [label.alias(f"l{i}") for i, label in enumerate(published)]
-    grouped = (
-        classes.select(*labelled, "size")
-        .groupBy(*[f"l{i}" for i in range(len(quasi))])
-        .agg(F.sum("size").alias("size"))
-    )
-    listed = grouped.limit(MOST_BOXES + 1).toArrow()
+    keys = [f"l{i}" for i in range(len(quasi))]
+    schema = pa.schema([*[(key, pa.string()) for key in keys], ("size", pa.int64())])
+
+    def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            held = batch["quasi_identifiers"]
+            published = dict(zip([each.name for each in held.type], held.flatten(), strict=True))
+            labels = [published_label([published[column] for column in q.columns]) for q in quasi]
+            yield pa.RecordBatch.from_arrays([*labels, batch["size"]], schema=schema)
+
+    labelled = map_batches(select(classes, ["quasi_identifiers", "size"]), label, schema)
+    listed = collect(combine(labelled, keys, {"size": "sum"}), MOST_BOXES + 1)
     if listed.num_rows > MOST_BOXES:
         raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
@@ -270,8 +290,8 @@ def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) ->
     return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array(owner, dtype=np.int64)
 
 
-def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> DataFrame:
-    """One row per batch of people: how many there are, how many fit some box, and how many fit each box."""
+def _fits(people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> dict[int, int]:
+    """How many people fit each box, by the box's place; and how many PEOPLE there are, and CANDIDATES."""
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -280,15 +300,12 @@ def _located(people: DataFrame, axes: Sequence[Axis], low: IntArray, high: IntAr
             counts = weights.to_numpy()
             fits = count_inside(points, counts, low, high, records)
             boxes = np.flatnonzero(fits.people)
-            row: dict[str, Any] = {
-                "people": pa.array([int(counts.sum())]),
-                "candidates": pa.array([int(counts[fits.records > 0].sum())]),
-                "box": pa.array([boxes.tolist()], pa.list_(pa.int64())),
-                "fits": pa.array([fits.people[boxes].tolist()], pa.list_(pa.int64())),
-            }
-            yield pa.RecordBatch.from_pydict(row)
+            places = np.append([CANDIDATES, PEOPLE], boxes)
+            found = np.append([counts[fits.records > 0].sum(), counts.sum()], fits.people[boxes])
+            yield pa.RecordBatch.from_arrays([pa.array(places), pa.array(found)], schema=FITS)
 
-    return map_batches(people, locate, "people bigint, candidates bigint, box array<bigint>, fits array<bigint>")
+    located = collect(combine(map_batches(people, locate, FITS), ["box"], {"people": "sum"}))
+    return dict(zip(located["box"].to_pylist(), located["people"].to_pylist(), strict=True))
 
 
 def codes_of(axis: Axis, column: pa.Array) -> IntArray:

@@ -5,26 +5,34 @@ Each is measured by how many classes and rows are exposed, and by the worst rise
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import permutations
+from operator import or_
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
+from tclose_spark.auditing.greatest import SortKey, greatest, values_of
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, measure_column
-from tclose_spark.io.tables.columns import quoted
+from tclose_spark.checks.classes.figures import PARTS
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.preparing import BoolArray
 
 ROUNDING = 1e-9
+MEASURES = ("told", "certain", "alone")
+"""Of an attribute for an adversary who knows another: see `KnownAttributeColumns`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +176,7 @@ class KnownAttributeColumns:
         return [
             (known_attribute_column(measure, *pair), pa.int64())
             for pair in permutations(self.names, 2)
-            for measure in ("told", "certain", "alone")
+            for measure in MEASURES
         ]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -187,139 +195,189 @@ def known_attribute_column(measure: str, known: str, target: str) -> str:
 
 
 def measure_attacks(
-    classes: DataFrame, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
+    classes: Table, columns: Sequence[AttackColumns], knowing: KnownAttributeColumns | None, rows: int
 ) -> list[Exposure]:
-    """All attacks on a class table with these columns, in one aggregation."""
-    attacks_of = [_attacks(part) for part in columns]
-    sums: dict[str, Column] = {}
-    for i, part in enumerate(columns):
-        for name, attack in attacks_of[i].items():
-            sums[f"classes {name} {i}"] = F.count_if(attack.exposed)
-            sums[f"people {name} {i}"] = F.sum(F.when(attack.exposed, F.col("size")).otherwise(0))
-            sums[f"worst {name} {i}"] = attack.worst
-        sums[f"guessed {i}"] = F.sum(quoted(part.attribute.column("likeliest_rows")))
-        sums[f"distinct {i}"] = F.sum(quoted(part.attribute.column("distinct")))
-    names = [part.attribute.name for part in columns]
-    pairs = list(permutations(range(len(columns)), 2)) if knowing is not None else []
-    for i, j in pairs:
-        told, certain, alone = (
-            quoted(known_attribute_column(measure, names[i], names[j])) for measure in ("told", "certain", "alone")
-        )
-        sums |= {f"told {i} {j}": F.sum(told)}
-        sums |= {f"people {i} {j}": F.sum(certain), f"classes {i} {j}": F.count_if(certain > 0)}
-        sums |= {f"alone {i}": F.sum(alone), f"alone classes {i}": F.count_if(alone > 0)}
-    if not sums:
+    """All attacks on a class table with these columns, in one pass."""
+    if not columns:
         return []
-    sums["classes"] = F.count(F.lit(1))
-    (found,) = classes.agg(*[column.alias(name) for name, column in sums.items()]).toArrow().to_pylist()
+    names = [part.attribute.name for part in columns]
+    pairs = list(permutations(range(len(names)), 2)) if knowing is not None else []
+    known = {pair: {m: known_attribute_column(m, *(names[i] for i in pair)) for m in MEASURES} for pair in pairs}
+    needed = [name for part in columns for name, _ in (*part.fields(), (part.attribute.column("distinct"), None))]
+    needed += [name for of_pair in known.values() for name in of_pair.values()]
+
+    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(_found(batch, columns, known))]}, PARTS)
+
+    picked = select(classes, ["quasi_identifiers", "size", *needed])
+    found: _Found = reduce(or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist()))
     result = []
-    for i, name in enumerate(names):
-        for attack_name, attack in attacks_of[i].items():
-            worst = found[f"worst {attack_name} {i}"]
+    for i, part in enumerate(columns):
+        for attack, criterion in _criteria(part).items():
+            _, _, *published, about, before, after, size = values_of(found.worst[attack, i])
             result.append(
                 Exposure(
-                    attack=attack_name,
-                    attribute=name,
-                    criterion=attack.criterion,
-                    classes=found[f"classes {attack_name} {i}"],
-                    people=found[f"people {attack_name} {i}"],
-                    worst=worst["quasi_identifiers"],
-                    **{key: worst[key] for key in ("before", "after", "about", "size")},
+                    attack=attack,
+                    attribute=names[i],
+                    criterion=criterion,
+                    classes=found.sums["classes", attack, i],
+                    people=found.sums["people", attack, i],
+                    before=before,
+                    after=after,
+                    about=about,
+                    worst=dict(zip(found.labels, published, strict=True)),
+                    size=size,
                 )
             )
     for i, j in pairs:
-        known, target = names[i], names[j]
         result.append(
             Exposure(
                 attack="knowing another",
-                attribute=target,
-                criterion=f"an adversary who knows the class and {known} is certain of {target}",
-                classes=found[f"classes {i} {j}"],
-                people=found[f"people {i} {j}"],
-                before=found[f"guessed {j}"] / rows,
-                after=found[f"told {i} {j}"] / rows,
-                about=known,
+                attribute=names[j],
+                criterion=f"an adversary who knows the class and {names[i]} is certain of {names[j]}",
+                classes=found.sums["classes", "certain", i, j],
+                people=found.sums["people", "certain", i, j],
+                before=found.sums["guessed", j] / rows,
+                after=found.sums["people", "told", i, j] / rows,
+                about=names[i],
             )
         )
-    for i, known in enumerate(names if pairs else ()):
+    for i, name in enumerate(names if pairs else ()):
+        other = next(j for j in range(len(names)) if j != i)
         result.append(
             Exposure(
                 attack="re-identification",
-                attribute=known,
-                criterion=f"a join with a list of people that has {known} leaves one record of the class",
-                classes=found[f"alone classes {i}"],
-                people=found[f"alone {i}"],
-                before=found["classes"] / rows,
-                after=found[f"distinct {i}"] / rows,
-                about=known,
+                attribute=name,
+                criterion=f"a join with a list of people that has {name} leaves one record of the class",
+                classes=found.sums["classes", "alone", i, other],
+                people=found.sums["people", "alone", i, other],
+                before=found.sums["all",] / rows,
+                after=found.sums["distinct", i] / rows,
+                about=name,
             )
         )
     return result
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What the attacks find in some classes.
+
+    labels: the names of the published columns.
+    sums: of classes and rows.
+    worst: by attack and attribute, the class with the largest gain, of the exposed ones if there are any: (exposed,
+        gain, labels, about, before, after, size).
+    """
+
+    labels: Sequence[str]
+    sums: Counter[tuple[Any, ...]]
+    worst: Mapping[tuple[str, int], SortKey]
+
+    def __or__(self, other: _Found) -> _Found:
+        """What they find in the classes of both."""
+        worst = {key: max(own, other.worst[key]) for key, own in self.worst.items()}
+        return _Found(self.labels, self.sums + other.sums, worst)
+
+
+def _found(
+    classes: pa.RecordBatch,
+    columns: Sequence[AttackColumns],
+    known: Mapping[tuple[int, int], Mapping[str, str]],
+) -> _Found:
+    """What the attacks find in these classes. known: the columns of each pair of attributes, by measure."""
+    sizes, published = classes["size"].to_numpy(), classes["quasi_identifiers"]
+    sums: Counter[tuple[Any, ...]] = Counter({("all",): len(sizes)})
+    worst = {}
+    for i, part in enumerate(columns):
+        sums["guessed", i] = _sum(classes, part.attribute.column("likeliest_rows"))
+        sums["distinct", i] = _sum(classes, part.attribute.column("distinct"))
+        for name, attack in _attacks(part, classes).items():
+            sums["classes", name, i] = int(np.count_nonzero(attack.exposed))
+            sums["people", name, i] = int(sizes[attack.exposed].sum())
+            belief = [pa.array(attack.exposed), pa.array(attack.after - attack.before)]
+            told = [attack.about, pa.array(attack.before), pa.array(attack.after), classes["size"]]
+            worst[name, i] = greatest([*belief, *published.flatten(), *told])
+    for pair, of_pair in known.items():
+        for measure, column in of_pair.items():
+            sums["classes", measure, *pair] = int(np.count_nonzero(classes[column].to_numpy()))
+            sums["people", measure, *pair] = _sum(classes, column)
+    return _Found([label.name for label in published.type], sums, worst)
+
+
+def _sum(classes: pa.RecordBatch, column: str) -> int:
+    return int(classes[column].to_numpy().sum())
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Attack:
-    """An attack as columns of the class table."""
+    """An attack on some classes: whether each is exposed, what is learned there, and the beliefs."""
 
-    criterion: str
-    exposed: Column
-    about: Column
-    before: Column
-    after: Column
-
-    @property
-    def worst(self) -> Column:
-        """The class with the largest gain, of the exposed ones if there are any, with what is reported of it."""
-        gain = (self.after - self.before).alias("gain")
-        shown = [self.about.alias("about"), self.before.alias("before"), self.after.alias("after"), F.col("size")]
-        return F.max(F.struct(self.exposed.alias("exposed"), gain, F.col("quasi_identifiers"), *shown))
+    exposed: BoolArray
+    about: pa.Array
+    before: FloatArray
+    after: FloatArray
 
 
-def _attacks(part: AttackColumns) -> dict[str, _Attack]:
-    """The attacks on one attribute (Li et al. 2007, sections 2 and 3; Weber 2.2)."""
+def _criteria(part: AttackColumns) -> dict[str, str]:
+    """When a class is exposed, by attack on one attribute (Li et al. 2007, sections 2 and 3; Weber 2.2)."""
+    name, threshold = part.attribute.name, f"{float(part.threshold):g}"
+    found = {
+        "homogeneity": f"all records of the class have one {name}",
+        "background knowledge": f"an adversary who can rule out one {name} is certain",
+        "skewness": f"belief in some {name} rises by more than {threshold}",
+    }
+    if part.has_groups:
+        groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
+        found["similarity by belief"] = (
+            f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
+            f"{attacks.RANDOM_CLASSES:,} random classes of about the size"
+        )
+        found["similarity by group"] = f"all {name} of the class are in one {groups}"
+    return found
 
-    def column(measure: str) -> Column:
-        return quoted(part.attribute.column(measure))
 
-    size, name, threshold = F.col("size"), part.attribute.name, f"{float(part.threshold):g}"
-    likeliest, second = column("likeliest_rows"), column("second_rows")
+def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]:
+    """The attacks of `_criteria` on some classes."""
+
+    def column(measure: str) -> Any:
+        return classes[part.attribute.column(measure)].to_numpy(zero_copy_only=False)
+
+    def about(measure: str) -> pa.Array:
+        return classes[part.attribute.column(measure)]
+
+    size, likeliest, second = classes["size"].to_numpy(), column("likeliest_rows"), column("second_rows")
     found = {
         "homogeneity": _Attack(
-            criterion=f"all records of the class have one {name}",
             exposed=likeliest == size,
-            about=column("likeliest_name"),
+            about=about("likeliest_name"),
             before=column("likeliest_before"),
             after=likeliest / size,
         ),
         "background knowledge": _Attack(
-            criterion=f"an adversary who can rule out one {name} is certain",
             exposed=column("distinct") <= 2,
-            about=column("likeliest_name"),
+            about=about("likeliest_name"),
             before=likeliest / size,
             after=likeliest / (size - second),
         ),
         "skewness": _Attack(
-            criterion=f"belief in some {name} rises by more than {threshold}",
             exposed=column("value_over"),
-            about=column("value_name"),
+            about=about("value_name"),
             before=column("value_before"),
             after=column("value_before") + column("value_gain"),
         ),
     }
     if part.has_groups:
         found["similarity by belief"] = _Attack(
-            criterion=f"belief in similar values of {name} rises by more than {threshold}, and than in any of "
-            f"{attacks.RANDOM_CLASSES:,} random classes of about the size",
             exposed=column("group_over"),
-            about=column("group_name"),
+            about=about("group_name"),
             before=column("group_before"),
             after=column("group_before") + column("group_gain"),
         )
-        groups = "group below the root" if part.attribute.distance.features.parents else "third of the values in order"
         found["similarity by group"] = _Attack(
-            criterion=f"all {name} of the class are in one {groups}",
             exposed=(column("alike_rows") == size) & (column("alike_before") < 1),
-            about=column("alike_name"),
+            about=about("alike_name"),
             before=column("alike_before"),
             after=column("alike_rows") / size,
         )

@@ -10,14 +10,16 @@ much more often than the wide classes indicate.
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from numpy.typing import NDArray
 
 from tclose_spark.auditing.attacks.background import (
     EVERYTHING,
@@ -25,13 +27,15 @@ from tclose_spark.auditing.attacks.background import (
     MinimalityGuesses,
     class_boxes,
     codes_of,
+    distinct_people,
+    joined_quasi,
     published_label,
 )
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
-from tclose_spark.checks.classes.tallies import ClassTally
-from tclose_spark.io.spark.session import kept
-from tclose_spark.io.spark.workers import map_batches
-from tclose_spark.io.tables.prepared import plain
+from tclose_spark.checks.classes.figures import PARTS
+from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
 from tclose_spark.measures.disclosure.reidentification import count_inside
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -43,9 +47,7 @@ MOST_TARGETS = 50
 FEW_CLASSES = 3
 CHANCE = 1 / 20  # the largest probability that chance alone explains some guess of a sensitive attribute
 FILLED = 1 / 4  # the least part of what the cap allows beyond the table's share, for all narrow classes together
-SUMS = "target bigint, people bigint, said double, right bigint, covered bigint, boxes array<bigint>"
-FIELDS = dict.fromkeys(("target", "people", "said", "right", "covered"), pa.int64())
-FIELDS |= {"said": pa.float64(), "boxes": pa.list_(pa.int64())}
+UNIT = 1 << 60  # shares are summed as multiples of 1 / UNIT: a sum of doubles depends on its order
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def expected(
     target: Target,
     guessed: int,
     covered: int,
-    boxes: Sequence[int],
+    boxes: Sequence[int] | IntArray,
     low: IntArray,
     high: IntArray,
     sizes: IntArray,
@@ -164,9 +166,9 @@ def expected(
 
 
 def guess_people(
-    tallies: DataFrame,
+    tallies: Table,
     labels: Sequence[str],
-    background: DataFrame,
+    background: Table,
     quasi: Sequence[JudgedQuasi],
     trees: Mapping[str, Hierarchy],
     attributes: Sequence[JudgedAttribute],
@@ -179,33 +181,43 @@ def guess_people(
     labels: the published columns, in the tallies' order.
     gain: the least excess of the expected share over the share in the classes.
     """
-    joined = [q for q in quasi if q.name in background.columns]
-    published = [published_label([F.col(f"l{labels.index(column)}") for column in q.columns]) for q in joined]
+    joined = joined_quasi(quasi, background)
+    columns = schema_of(background).names
     guesses = []
     for place, judged in enumerate(attributes):
-        known = judged.name in background.columns
-        truth = plain(background, judged.name).cast("string") if known else F.lit(None).cast("string")
-        keys = [plain(background, q.name).cast("string").alias(f"q{i}") for i, q in enumerate(joined)]
-        people = background.groupBy(*keys, truth.alias("truth")).count()
-        guessed = _guesses(tallies, published, joined, trees, people, judged, place, gain)
+        counted = _labelled(tallies, [[labels.index(column) for column in q.columns] for q in joined], place)
+        known = judged.name in columns
+        people = distinct_people(background, [q.name for q in joined] + ([judged.name] if known else []))
+        guessed = _guesses(counted, joined, trees, people, judged, gain)
         if guessed is not None:
             guesses.append(guessed if known else replace(guessed, right=None))
     return tuple(guesses)
 
 
+def _labelled(tallies: Table, columns: Sequence[Sequence[int]], place: int) -> pa.Table:
+    """At most MOST_CLASSES + 1 rows of tallies, with the labels of these quasi-identifiers and the counts of the
+    attribute at this place. columns: the places of each quasi-identifier's columns.
+    """
+    schema = tally_schema(len(columns), 1)
+    read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))
+
+    def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            labels = [published_label([batch[f"l{i}"] for i in of_quasi]) for of_quasi in columns]
+            yield pa.RecordBatch.from_arrays([*labels, *batch.columns[-2:]], schema=schema)
+
+    return collect(map_batches(select(tallies, [*read, f"v{place}", "n"]), label, schema), MOST_CLASSES + 1)
+
+
 def _guesses(
-    tallies: DataFrame,
-    published: Sequence[Column],
+    counted: pa.Table,
     joined: Sequence[JudgedQuasi],
     trees: Mapping[str, Hierarchy],
-    people: DataFrame,
+    people: Table,
     judged: JudgedAttribute,
-    place: int,
     gain: Fraction,
 ) -> MinimalityGuesses | None:
-    keys, m = [label.alias(f"l{i}") for i, label in enumerate(published)], len(judged.values)
-    counted = tallies.select(*keys, f"v{place}", "n").limit(MOST_CLASSES + 1).toArrow()
-    tally = ClassTally.read(counted, len(keys))
+    tally, m = ClassTally.read(counted, len(joined)), len(judged.values)
     if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
     texts = [column.to_pylist() for column in tally.labels]
@@ -228,11 +240,13 @@ def _guesses(
     )
     names = [judged.values[i] for i in guessed_values.tolist()]
     sizes = np.bincount(tally.tuples.owner, weights=tally.tuples.counts, minlength=tally.tuples.groups).astype(np.int64)
-    with kept(people) as listed:
+    with keep(people) as listed:
         worth = _significant(
             targets,
             lambda chosen: _sums(listed, axes, low, high, sizes, counts, chosen, names),
-            lambda target, one: expected(target, one.people, one.covered, one.boxes, low, high, sizes, counts),
+            lambda target, one: expected(
+                target, one.people, one.covered, np.flatnonzero(one.boxes), low, high, sizes, counts
+            ),
             gain,
         )
     n = sum(one.people for one, _ in worth)
@@ -241,7 +255,7 @@ def _guesses(
     return MinimalityGuesses(
         attribute=judged.name,
         people=n,
-        said=sum(one.said for one, _ in worth) / n,
+        said=sum(one.said for one, _ in worth) / UNIT / n,
         at_least=sum(expects * one.people for one, expects in worth) / n,
         right=sum(one.right for one, _ in worth) / n,
     )
@@ -265,7 +279,7 @@ def _significant(
             if one.people:
                 guessed.add(target)
                 expects, chance = expectation(target, one)
-                if chance * looked <= CHANCE and expects - one.said / one.people >= gain:
+                if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= gain:
                     worth[target] = (one, expects)
         if len(worth) == len(guessed):
             return list(worth.values())
@@ -278,21 +292,31 @@ class _Sum:
     """Sums of one target.
 
     people: guessed people.
-    said: the sum, over them, of the value's share in the classes that they fit.
+    said: the sum, over them, of the value's share in the classes that they fit, in parts of UNIT.
     right: correct guesses.
     covered: all people whose value is the target's.
-    boxes: the classes that the guessed people fit.
+    boxes: whether guessed people fit each class.
     """
 
-    people: int = 0
-    said: float = 0.0
-    right: int = 0
-    covered: int = 0
-    boxes: Sequence[int] = ()
+    people: int
+    said: int
+    right: int
+    covered: int
+    boxes: NDArray[np.bool_]
+
+    def __add__(self, other: _Sum) -> _Sum:
+        """The sums of the people of both."""
+        return _Sum(
+            people=self.people + other.people,
+            said=self.said + other.said,
+            right=self.right + other.right,
+            covered=self.covered + other.covered,
+            boxes=self.boxes | other.boxes,
+        )
 
 
 def _sums(
-    people: DataFrame,
+    people: Table,
     axes: Sequence[Axis],
     low: IntArray,
     high: IntArray,
@@ -301,34 +325,39 @@ def _sums(
     targets: Sequence[Target],
     names: Sequence[str | None],
 ) -> list[_Sum]:
-    """The sums of each target. people: distinct quasi-identifiers and true values, with their number."""
+    """The sums of each target. people: distinct quasi-identifiers and true values, if they are known, with their
+    number.
+    """
 
     def sum_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            *labels, truth, weights = batch.columns
-            points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=True)], axis=1)
-            weight, known = weights.to_numpy(), np.array(truth.to_pylist(), dtype=object)
-            by, said = guess_values(points, weight, low, high, sizes, counts, targets)
-            rows = []
-            for number, target in enumerate(targets):
-                hit = by == number
-                right = hit & (known == names[target.sensitive])
-                own = {
-                    "people": int(weight[hit].sum()),
-                    "said": float(said[hit] @ weight[hit]),
-                    "right": int(weight[right].sum()),
-                }
-                boxes = np.flatnonzero(count_inside(points[hit], weight[hit], low, high, sizes).people)
-                here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
-                rows.append({"target": number, **own, "covered": int(weight[here].sum()), "boxes": boxes.tolist()})
-            yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(FIELDS))
+        parts = [sums(batch) for batch in batches]
+        if parts:
+            yield pa.RecordBatch.from_pydict({"part": [pickle.dumps(_added(parts))]}, PARTS)
 
-    figures = ("people", "said", "right", "covered")
-    boxes = F.array_distinct(F.flatten(F.collect_list("boxes"))).alias("boxes")
-    summed = (
-        map_batches(people, sum_up, SUMS).groupBy("target").agg(*[F.sum(name).alias(name) for name in figures], boxes)
-    )
-    sums = [_Sum() for _ in targets]
-    for row in summed.toArrow().to_pylist():
-        sums[row["target"]] = _Sum(**{name: row[name] for name in (*figures, "boxes")})
-    return sums
+    def sums(batch: pa.RecordBatch) -> list[_Sum]:
+        *labels, weights = batch.columns
+        points = np.stack([codes_of(axis, column) for axis, column in zip(axes, labels, strict=False)], axis=1)
+        weight, known = weights.to_numpy(), np.array(labels[-1].to_pylist(), dtype=object)
+        by, said = guess_values(points, weight, low, high, sizes, counts, targets)
+        result = []
+        for number, target in enumerate(targets):
+            hit = by == number
+            here = (points[:, target.axis] >= target.low) & (points[:, target.axis] <= target.high)
+            shares = zip((said[hit] * UNIT).tolist(), weight[hit].tolist(), strict=True)
+            result.append(
+                _Sum(
+                    people=int(weight[hit].sum()),
+                    said=sum(int(share) * n for share, n in shares),
+                    right=int(weight[hit & (known == names[target.sensitive])].sum()),
+                    covered=int(weight[here].sum()),
+                    boxes=count_inside(points[hit], weight[hit], low, high, sizes).people > 0,
+                )
+            )
+        return result
+
+    return _added([pickle.loads(part) for part in collect(map_batches(people, sum_up, PARTS))["part"].to_pylist()])  # noqa: S301 - of our own tasks
+
+
+def _added(parts: Sequence[Sequence[_Sum]]) -> list[_Sum]:
+    """The sums of each target over several parts."""
+    return [reduce(add, each) for each in zip(*parts, strict=True)]

@@ -19,10 +19,13 @@ from tclose_spark.table.arrays import Mapper
 
 def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> DataFrame:
     """`DataFrame.mapInArrow` without its cost for each task: see `forget_zip_importers` and `freeze_modules`."""
+    names = table.columns
+    if any(set(name) & set(".`") for name in names):  # which mapInArrow would interpret
+        table = table.toDF(*[f"c{i}" for i in range(len(names))])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         forget_zip_importers()
-        yield from mapper(batches)
+        yield from mapper(batch.rename_columns(names) for batch in batches)
         forget_zip_importers()
         freeze_modules()
 
