@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
+from unittest.mock import patch
 
 from tclose_spark.checks.expectations import Expectation
 from tclose_spark.engine.protocol import Table
@@ -220,7 +221,10 @@ def _self_contained(page: str) -> str:
 
 
 def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:
-    """A Great Expectations project with the suite as a checkpoint."""
-    with TemporaryDirectory(prefix="tclose-") as folder:
+    """A Great Expectations project with the suite as a checkpoint on Spark, which is not started here."""
+    _context("ephemeral")
+    from great_expectations.datasource.fluent import SparkDatasource
+
+    with TemporaryDirectory(prefix="tclose-") as folder, patch.object(SparkDatasource, "test_connection"):
         _checkpoint(_context("file", folder), name, expectations, "spark")
         return {f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8") for file in PROJECT}
