@@ -13,7 +13,6 @@ from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.run import STATE, Run
-from tclose_spark.io.tables.catalog import require_replaceable
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.stages.anonymize import write_release
 from tclose_spark.stages.planning_input import make_plan
@@ -25,6 +24,7 @@ from tclose_spark.stages.publish import (
     is_published,
     is_publishing,
     publish_release,
+    require_replaceable_table,
 )
 from tclose_spark.stages.report import require_certifiable, write_reports
 from tclose_spark.stages.staging.area import drop_rows, encoded_table, read_columns, read_profile
@@ -36,8 +36,7 @@ from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_relea
 
 def profile(run: Run) -> None:
     """Reads the input once, and stages its rows and their profile. No later stage reads the input."""
-    if run.spec.output.table is not None:
-        require_replaceable(run.spec.output.table, run.spark)
+    require_replaceable_table(run)
     finish_publication(run)
     run.begin()
     with run.stage("profile") as record:

@@ -244,7 +244,7 @@ def _found(a: JudgedAttribute, classes: pa.RecordBatch) -> _Found:
     names = ["unproven", "emd", *[field.name for field in published.type], "superset", "size"]
     table = pa.table(columns, [str(place) for place in range(len(columns))])
     keys = [(place, "descending") for place in table.column_names]
-    last = pc.sort_indices(table, sort_keys=keys, null_placement="at_end")[0].as_py()
+    last = pc.sort_indices(table, sort_keys=keys)[0].as_py()
     worst = [column[last].as_py() for column in columns]
     return _Found(counts, tuple((value is not None, value, name) for name, value in zip(names, worst, strict=True)))
 

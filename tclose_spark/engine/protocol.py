@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import pyarrow as pa
 
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.arrays import Mapper as Mapper
 
 Table = Any
 """A table of an engine: a DataFrame of Spark, or a `LocalTable`. Lazy: it is computed when it is collected, written or

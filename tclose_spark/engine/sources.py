@@ -15,10 +15,13 @@ from tclose_spark.io.local_session import is_local
 from tclose_spark.runfile.spec import Input
 
 
-def read_table(session: Session, source: Input, version: int | None = None) -> Table:
+def read_table(
+    session: Session, source: Input, version: int | None = None, columns: Sequence[str] | None = None
+) -> Table:
     """The raw table with its columns under their new names. A CSV file is read as text.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
+    columns: those in use, under their new names; None for all. The text of others may be damaged.
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
@@ -27,7 +30,7 @@ def read_table(session: Session, source: Input, version: int | None = None) -> T
     if is_local(session):
         from tclose_spark.engine.local import reading
 
-        return reading.read_table(session, source, version)
+        return reading.read_table(session, source, version, columns)
     from tclose_spark.io.input import reading as spark_reading
 
     return spark_reading.read_table(session, source, version)

@@ -69,7 +69,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
     state = input_state(run.session, source, commit)
-    table = read_table(run.session, source, version)
+    table = read_table(run.session, source, version, run.spec.attributes.published)
     try:
         path = run.staging.path(STAGED_ROWS)
         profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)

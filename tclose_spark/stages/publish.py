@@ -79,10 +79,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
         raise ConfigurationError(
             f"output: {run.public.path()} holds a finished release; give --overwrite to replace it"
         )
-    if run.spec.output.table is not None:
-        from tclose_spark.io.tables.catalog import require_replaceable
-
-        require_replaceable(run.spec.output.table, run.spark)
+    require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
             try:
@@ -95,6 +92,14 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     certificate = certificate_of(run)
     run.events.emit("COMPLETE", certificate)
     return certificate
+
+
+def require_replaceable_table(run: Run) -> None:
+    """Raises ConfigurationError if the run file names a catalog table that may not be replaced."""
+    if run.spec.output.table is not None:
+        from tclose_spark.io.tables.catalog import require_replaceable
+
+        require_replaceable(run.spec.output.table, run.session)
 
 
 def certificate_of(run: Run) -> Mapping[str, Any]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
-from tclose_spark.io.tables.exports import check_export, export_name, rows_of
+from tclose_spark.io.tables.exports import export_name
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.publish import MINIMALITY, public_files
 from tclose_spark.stages.report import certify

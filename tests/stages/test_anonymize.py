@@ -14,11 +14,13 @@ from pyspark.sql import functions as F
 from staged import Staged, stage
 from strategies import Problem, count_in
 
+from tclose_spark.engine.spark.tables import spark_schema
+from tclose_spark.engine.tables import write_tables
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark import shuffles
-from tclose_spark.io.tables.made_files import rows_of, write_tables
+from tclose_spark.io.tables.made_files import rows_of
 from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
@@ -136,7 +138,7 @@ def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
 
 def table_of(anonymizer: Anonymizer, files: DataFrame, name: str = RELEASE) -> DataFrame:
     """The rows of one of the tables that an anonymizer makes."""
-    return rows_of(files, name, anonymizer.tables[name])
+    return rows_of(files, name, spark_schema(anonymizer.tables[name]))
 
 
 def distributed(run: Run, table: DataFrame, rows_per_task: int) -> Counter[tuple[str, ...]]:

@@ -218,10 +218,10 @@ class FigureRequest:
         """The EXTREMES classes of lowest rank; the rank is the size or its negative."""
         last = np.partition(rank, EXTREMES - 1)[EXTREMES - 1] if len(rank) > EXTREMES else rank.max()
         rows = np.flatnonzero(rank <= last)
-        names = [f"l{i}" for i in range(len(labels))]
-        table = pa.table([pa.array(rank), *labels], names=["rank", *names]).take(pa.array(rows))
-        keys = [(name, "ascending") for name in table.column_names]
-        rows = rows[pc.sort_indices(table, sort_keys=keys, null_placement="at_start").to_numpy()[:EXTREMES]]
+        columns = [column for label in labels for column in (pc.is_valid(label), label)]  # missing labels come first
+        names = ["rank", *(f"l{i}" for i in range(len(columns)))]
+        table = pa.table([pa.array(rank), *columns], names=names).take(pa.array(rows))
+        rows = rows[pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()[:EXTREMES]]
         emd = [classes[measure_column("emd", name)].take(pa.array(rows)).to_pylist() for name in self.attributes]
         return tuple(
             WorstClass(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(each[i] for each in emd))

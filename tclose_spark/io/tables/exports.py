@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -67,9 +66,3 @@ def holds_files(folder: Folder, kind: str, files: Files) -> bool:
     if not folder.exists(name) or set(folder.names(name)) != set(files):
         return False
     return all(folder.size(f"{name}/{file}") == size for file, size in files.items())
-
-
-def __getattr__(name: str) -> Any:  # until all callers name `engine.exports`
-    if name in ("check_export", "rows_of", "write_export", "fingerprint_of"):
-        return getattr(import_module("tclose_spark.engine.exports"), name)
-    raise AttributeError(name)
