@@ -27,7 +27,10 @@ from spark_traces import traces  # noqa: F401 - a fixture
 from strategies import CITIES
 
 from tclose_spark import cli, pipeline
+from tclose_spark.api import engine_choice
+from tclose_spark.api import session as api_session
 from tclose_spark.io.interrupts import SIGNALS
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile import registry
@@ -135,10 +138,27 @@ def write_run() -> Callable[..., Path]:
     return write_run_file
 
 
+SESSIONS: list[Any] = [LocalSession()]
+"""The last one is that of runs that are opened: this process, or Spark in tests that are marked with `on_spark`."""
+
+
+@pytest.fixture(autouse=True)
+def engine_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests work on the local engine, as a user without Spark does, unless they are marked with `on_spark`."""
+    if request.node.get_closest_marker("on_spark") is None:
+        monkeypatch.setattr(engine_choice, "spark_present", lambda: "")
+        monkeypatch.setattr(api_session, "spark_present", lambda: "")
+        yield
+    else:
+        SESSIONS.append(request.getfixturevalue("spark"))
+        yield
+        SESSIONS.pop()
+
+
 @pytest.fixture(scope="session")
-def open_run(spark: SparkSession) -> Callable[..., Run]:
+def open_run() -> Callable[..., Run]:
     """`open_run(path, "key=value", ..., overwrite=False)`: the run of a run file."""
-    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), spark, lambda line: None, overwrite)
+    return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), SESSIONS[-1], lambda line: None, overwrite)
 
 
 @pytest.fixture
@@ -261,9 +281,8 @@ def settings(spark: SparkSession) -> Callable[[Mapping[str, str]], AbstractConte
 
 
 @pytest.fixture
-def tclose(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def tclose(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """`tclose("release", path, ...)`: exit code, stdout and stderr of the command, in this process."""
-    assert spark
 
     def command(*arguments: object) -> tuple[int, str, str]:
         capfd.readouterr()
