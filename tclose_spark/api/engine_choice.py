@@ -31,6 +31,7 @@ MOST_ROWS = 2_000_000
 """The largest table in memory that `auto` leaves to this process."""
 LOCAL_VERBS = frozenset(
     {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
+    | {"audit", "explain", "hierarchy"}
 )
 """The verbs that this process can carry out. The others work on Spark."""
 
@@ -106,7 +107,8 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
     if present:
         return Choice(SPARK, present)
     if work.rows is None:
-        what, most = f"{_written(work.size)} of files", _written(MOST_BYTES) if work.size > MOST_BYTES else ""
+        what = f"{_written(work.size)} of files" if work.size else "nothing to read"
+        most = _written(MOST_BYTES) if work.size > MOST_BYTES else ""
     else:
         what, most = f"{work.rows:,} rows in memory", f"{MOST_ROWS:,}" if work.rows > MOST_ROWS else ""
     return Choice(SPARK, f"{what}, more than {most}") if most else Choice(LOCAL, f"{what}, no Spark session")

@@ -114,6 +114,7 @@ def test_an_engine_is_chosen_by_size_and_by_what_is_there() -> None:
 def test_the_reason_is_told() -> None:
     assert [choose_engine(asked, work, present).line for asked, work, present in (
         (Asked(), Work(size=2_500_000), ""),
+        (Asked(), Work(), ""),
         (Asked(), Work(rows=3000), ""),
         (Asked(), Work(rows=3_000_000), ""),
         (Asked(), Work(size=2_300_000_000), ""),
@@ -122,6 +123,7 @@ def test_the_reason_is_told() -> None:
         (Asked("local", "TCLOSE_ENGINE"), Work(), ""),
     )] == [
         "engine     local: 2.5 MB of files, no Spark session",
+        "engine     local: nothing to read, no Spark session",
         "engine     local: 3,000 rows in memory, no Spark session",
         "engine     spark: 3,000,000 rows in memory, more than 2,000,000",
         "engine     spark: 2.3 GB of files, more than 1 GB",
