@@ -43,6 +43,7 @@ KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
 NUMBERS = QuasiIdentifier(type="numeric")
 """How numbers are read."""
 LINE_END = r"(\r\n|\n|\r)$"
+"""What a text may end with, and counts for nothing, as when numbers are read."""
 PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates")
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
