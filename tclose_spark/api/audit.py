@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
+from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
+from tclose_spark.api.engine_choice import LOCAL
 from tclose_spark.api.errors import on_command_line, translate_errors
-from tclose_spark.api.session import choose, working
+from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import as_typed
+from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
+from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
-from tclose_spark.runfile.loading import resolve, spec_of
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.loading import URI, resolve, spec_of
 from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.spec import FRAME, Input
 
 Columns = Sequence[str] | Mapping[str, Any]
 """Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
 attribute."""
 
+Result = TypeVar("Result")
 Options = Mapping[str, Any] | None
 """Of Spark's reader, such as {"sep": ";"}."""
 
@@ -101,16 +107,15 @@ def audit(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
-    on = choose("audit", engine, table=table).name
-    with working("tclose audit", table, path_of(table), on) as session, as_typed():
-        from tclose_spark.auditing.audit import audit_table
-        from tclose_spark.auditing.tables import opened_tables
 
-        how: Any = {"kind": format, "options": reader_options(options)}
-        with opened_tables(session, question, *map(table_or_path, (table, reference, background)), **how) as tables:
-            judged, compared, people = tables
-            found = audit_table(judged, question, None, compared, people, target, supersets, attacks)
-            return Audit(**{**vars(found), "name": path_of(table) or "the table"})
+    def judge(judged: Any, compared: Any = None, people: Any = None) -> AuditResult:
+        from tclose_spark.auditing.audit import audit_table
+
+        return audit_table(judged, question, None, compared, people, target, supersets, attacks)
+
+    tables = (table, reference, background)
+    found = _on_engine("audit", engine, question, tables, format, options, judge, target)
+    return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
 @translate_errors()
@@ -140,14 +145,61 @@ def explain(
         InputError: if the table has no such class, or several.
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2")
-    on = choose("explain", engine, table=table).name
-    with working("tclose explain", table, path_of(table), on) as session, as_typed():
-        from tclose_spark.auditing.explain import explain_class
-        from tclose_spark.auditing.tables import opened_tables
 
-        how: Any = {"kind": format, "options": reader_options(options)}
-        with opened_tables(session, question, *map(table_or_path, (table, reference)), **how) as (judged, compared, _):
-            return Explanation(**vars(explain_class(judged, question, attribute, labels, None, compared)))
+    def explained(judged: Any, compared: Any = None, people: Any = None) -> ClassExplanation:
+        from tclose_spark.auditing.explain import explain_class
+
+        return explain_class(judged, question, attribute, labels, None, compared)
+
+    found = _on_engine("explain", engine, question, (table, reference), format, options, explained)
+    return Explanation(**vars(found))
+
+
+def _on_engine(
+    verb: str,
+    engine: str | None,
+    question: AuditQuestion,
+    tables: Sequence[Table],
+    format: str | None,
+    options: Options,
+    judge: Callable[..., Result],
+    target: str | None = None,
+) -> Result:
+    """What `judge` finds in the tables, on the chosen engine. target: where it writes."""
+    path, how = path_of(tables[0]), reader_options(options)
+    with as_typed():
+        source = source_of(path, format, how) if path else Input(path=FRAME, format="table")
+        held = [held_table(table) for table in tables]  # once: a stream can be read once only
+
+    def work(on: str) -> Result:
+        with working(f"tclose {verb}", held[0], path, on) as session, as_typed():
+            from tclose_spark.auditing.tables import opened_tables
+
+            if on == LOCAL:
+                columns = list[tuple[str, QuasiIdentifier | SensitiveAttribute]](question.quasi_identifiers.items())
+                columns += question.sensitive_attributes.items()
+                places = {f"the hierarchy of {name!r}": settings.hierarchy for name, settings in columns}
+                require_paths({**places, "--classes-output": target})
+            with opened_tables(session, question, *held, kind=format, options=how) as opened:
+                return judge(*opened)
+
+    return on_engine(choose(verb, engine, table=None if path else held[0], source=source), work)
+
+
+def held_table(table: Table) -> Any:
+    """A path as text, and a table in memory as Arrow, unless it is one of Spark.
+
+    Raises:
+        ConfigurationError: if it is neither.
+    """
+    return path_of(table) or (table if table is None or is_spark(table) else as_arrow(table))
+
+
+def require_paths(places: Mapping[str, Any]) -> None:
+    """Raises NeedsSparkError if one of these places is a URI."""
+    for what, path in places.items():
+        if isinstance(path, str) and URI.match(path):
+            raise NeedsSparkError(f"the URI of {what}")
 
 
 def _question(

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, table_or_path, tree_of
+from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
+from tclose_spark.api.audit import held_table, require_paths
+from tclose_spark.api.engine_choice import LOCAL
 from tclose_spark.api.errors import translate_errors
-from tclose_spark.api.session import choose, working
+from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.engine.protocol import Session
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.table_argument import as_typed
+from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.loading import explain, resolve, spec_of
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
 from tclose_spark.table.hierarchies.building import hierarchy_csv
 from tclose_spark.table.hierarchies.outline import Outline
 
@@ -93,13 +95,21 @@ def hierarchy(
     """
     run_file = None if spec is None else spec_of(tree_of(spec, overrides))
     settings = _settings(column, of, type, run_file)
+    held, how = held_table(table), reader_options(options)
+    of_run = table is None and run_file is not None
     path = run_file.input.path if table is None and run_file is not None else path_of(table)
-    on = choose("hierarchy", engine, run_file, table).name
-    with working("tclose hierarchy", table, path, on) as session:
-        reader = {"kind": format, "options": reader_options(options)}
-        with _opened(session, table, column, run_file, reader) as opened:
-            counts = count_column(opened, column, settings)
-        return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
+    with as_typed():
+        source = source_of(path, format, how) if path and not of_run else Input(path=FRAME, format="table")
+
+    def work(on: str) -> Preview:
+        with working("tclose hierarchy", held, path, on) as session:
+            if on == LOCAL:
+                require_paths({"the hierarchy": settings.hierarchy})
+            with _opened(session, held, column, run_file, {"kind": format, "options": how}) as opened:
+                counts = count_column(opened, column, settings)
+            return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
+
+    return on_engine(choose("hierarchy", engine, run_file, None if path else held, source=source), work)
 
 
 def _settings(column: str, of: Any, type: str | None, spec: ReleaseSpec | None) -> Settings:
@@ -139,6 +149,6 @@ def _opened(
         if table is None and spec is not None:
             opened = open_source(session, spec.input, [column])
         else:
-            opened = open_table(session, table_or_path(table), [column], **reader)
+            opened = open_table(session, table, [column], **reader)
         with errors_translated(session, opened):
             yield opened.table

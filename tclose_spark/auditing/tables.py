@@ -15,6 +15,7 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.sources import OpenedTable
 from tclose_spark.engine.tables import map_batches, schema_of
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
 from tclose_spark.runfile.spec import FRAME, Input
@@ -113,8 +114,10 @@ def _frame(session: Session, table: Any, columns: Sequence[str], new_names: Mapp
 
         frame = as_dataframe(session, table)
         return frame.toDF(*renamed(frame.columns, _needed(new_names, frame.columns, columns)))
-    from tclose_spark.engine.local.reading import frame_table
+    from tclose_spark.engine.local.reading import NeedsSparkError, frame_table
 
+    if is_spark(table):
+        raise NeedsSparkError("a table is a DataFrame of Spark")
     made = frame_table(session, table)
     names = renamed(made.columns, _needed(new_names, made.columns, columns))
     schema = pa.schema([field.with_name(name) for field, name in zip(made.schema, names, strict=True)])

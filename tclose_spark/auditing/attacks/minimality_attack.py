@@ -279,7 +279,7 @@ def _significant(
             if one.people:
                 guessed.add(target)
                 expects, chance = expectation(target, one)
-                if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= gain:
+                if chance * looked <= CHANCE and expects - one.said / UNIT / one.people >= float(gain):
                     worth[target] = (one, expects)
         if len(worth) == len(guessed):
             return list(worth.values())

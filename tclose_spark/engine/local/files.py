@@ -33,12 +33,12 @@ Partition = Callable[[], Iterable[pa.RecordBatch]]
 
 
 def write_rows(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> list[Path]:
-    """Writes each partition that has rows into a Parquet file of a new folder, without statistics; returns the files.
+    """Writes each partition that has rows into a Parquet file of a folder, without statistics; returns the files.
 
     Raises:
         OSError: if a file cannot be written.
     """
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for part in partitions:
         file, writer = folder / f"part-{uuid4()}.parquet", None
@@ -76,12 +76,11 @@ def write_delta(partitions: Sequence[Partition], schema: pa.Schema, folder: Path
     """Writes a Delta table of one commit.
 
     Raises:
-        ConfigurationError: if there is something at the path already.
+        ConfigurationError: if there is something in the folder already.
     """
-    try:
-        files = write_rows(partitions, schema, folder)
-    except FileExistsError:
-        raise ConfigurationError(f"{folder} holds a table already") from None
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigurationError(f"{folder} holds a table already")
+    files = write_rows(partitions, schema, folder)
     write_log(folder, schema, files)
 
 
