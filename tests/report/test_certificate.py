@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
-from pyspark.sql import types as T
 from strategies import CITIES
 
 from tclose_spark import pipeline
@@ -514,8 +513,7 @@ class Found:
         }
         (_, (labels, part)) = min(by_rank.items())
         tree = CITIES.with_missing("cities.csv") if settings.distance == "hierarchical" else None
-        kind = T.LongType() if name == "pay" else T.StringType()
-        judged = judged_attribute(name, settings, dict(self.table[name]), tree, kind)
+        judged = judged_attribute(name, settings, dict(self.table[name]), tree, name != "pay")
         counts = np.array([part[value] for value in entry["domain"]["values"]])
         moves = transport_plan(judged.distance, counts).moves
         excess = [

@@ -61,7 +61,7 @@ class SuppressedRows:
 def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | None, int]:
     """How many more rows of each value the input has than the release, if they differ.
 
-    >>> values_left(SensitiveDomain("disease", ("flu", "gout"), (3, 2)), {"flu": 2, "gout": 2, "mumps": 1})
+    >>> suppressed_values(SensitiveDomain("disease", ("flu", "gout"), (3, 2)), {"flu": 2, "gout": 2, "mumps": 1})
     {'flu': 1, 'mumps': -1}
     """
     whole = dict(zip(domain.values, domain.counts, strict=True))

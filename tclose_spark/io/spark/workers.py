@@ -18,10 +18,10 @@ from tclose_spark.table.arrays import Mapper
 
 
 def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> DataFrame:
-    """`DataFrame.mapInArrow` without its cost for each task: see `forget_zip_importers` and `freeze_modules`."""
+    """`DataFrame.mapInArrow` for columns of any name, without its cost for each task: see `forget_zip_importers` and
+    `freeze_modules`.
+    """
     names = table.columns
-    if any(set(name) & set(".`") for name in names):  # which mapInArrow would interpret
-        table = table.toDF(*[f"c{i}" for i in range(len(names))])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         forget_zip_importers()
@@ -29,7 +29,9 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
         forget_zip_importers()
         freeze_modules()
 
-    return table.mapInArrow(run, schema)
+    # Spark takes a dot or a backtick in a name for syntax.
+    numbered = table.toDF(*map(str, range(len(names)))) if set("".join(names)) & set(".`") else table
+    return numbered.mapInArrow(run, schema)
 
 
 def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
@@ -53,13 +55,6 @@ def by_value(column: Column, text_of: Callable[[Any], str]) -> Column:
     integers beside NULL for floats.
     """
     return F.udf(lambda value: None if value is None else text_of(value), StringType(), useArrow=False)(column)
-
-
-def at_first(value: Any, rows: int, kind: pa.DataType) -> pa.Array:
-    """A column of this many rows with a value in its first row only. A task's figures travel with its rows this way,
-    and Spark adds them up.
-    """
-    return pa.concat_arrays([pa.array([value] if rows else [], kind), pa.nulls(max(rows - 1, 0), kind)])
 
 
 def forget_zip_importers() -> None:
