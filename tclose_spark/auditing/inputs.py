@@ -223,8 +223,11 @@ def judged_attributes(
     attributes = []
     for (name, settings), own, others in zip(question.sensitive_attributes.items(), values, known, strict=True):
         is_text = any(pa.types.is_string(schema.field(name).type) for schema in schemas)
-        counts = own if others is None else {**dict.fromkeys(own, 0), **others}
-        attributes.append(judged_attribute(name, settings, counts, hierarchies.get(name), is_text))
+        tree = hierarchies.get(name)
+        attribute = judged_attribute(name, settings, own, tree, is_text)  # raises errors about the table's own values
+        if others is not None:
+            attribute = judged_attribute(name, settings, {**dict.fromkeys(own, 0), **others}, tree, is_text)
+        attributes.append(attribute)
     return attributes
 
 
