@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from tclose_spark.engine.protocol import Table as EngineTable
+
 
 @dataclass(frozen=True)
 class Report:
@@ -98,12 +100,16 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """The released table as a pyarrow table, in this process's memory."""
-        if URI.match(self.path):
-            return self.table.toArrow()
-        from tclose_spark.engine.tables import collect, read_delta
+        from tclose_spark.engine.tables import collect
+
+        return collect(self._opened())
+
+    def _opened(self) -> EngineTable:
+        """The released table: without Spark, unless it is behind a URI."""
+        from tclose_spark.engine.tables import read_delta
         from tclose_spark.io.local_session import LocalSession
 
-        return collect(read_delta(LocalSession(), f"{self.path}/release"))
+        return self.table if URI.match(self.path) else read_delta(LocalSession(), f"{self.path}/release")
 
     def to_pandas(self) -> pd.DataFrame:
         """The released table as a pandas DataFrame, in this process's memory.
@@ -119,12 +125,7 @@ class Release:
 
     def preview(self) -> str:
         """Ten rows as text, with the precision of each column's labels."""
-        if URI.match(self.path):
-            from tclose_spark.io.tables.delta import few_rows
-
-            names, rows = self.table.columns, few_rows(self.table, ROWS)
-        else:
-            names, rows = _few_rows(f"{self.path}/release")
+        names, rows = _few_rows(self._opened())
         return "\n".join(preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"]))
 
     def _delta(self, path: str) -> DataFrame:
@@ -151,27 +152,25 @@ class Release:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def _few_rows(path: str) -> tuple[list[str], list[list[object]]]:
-    """The columns of a local table, and up to ROWS different rows from all over it: those with the least hashes of
-    their content, the same each time. One pass, without Spark.
+def _few_rows(table: EngineTable) -> tuple[list[str], list[list[object]]]:
+    """The columns of a table, and up to ROWS different rows from all over it: those with the least hashes of their
+    content, the same each time. One pass.
     """
     import numpy as np
     import pyarrow as pa
 
-    from tclose_spark.engine.tables import collect, map_batches, read_delta
-    from tclose_spark.io.local_session import LocalSession
-    from tclose_spark.table.row_hash import RowHash
+    from tclose_spark.engine.tables import collect, map_batches, schema_of
+    from tclose_spark.table.fingerprint import content_hash
 
-    table = read_delta(LocalSession(), path)
-    row_hash = RowHash.of("", len(table.schema))
+    schema = schema_of(table)
 
     def least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            _, first = np.unique(row_hash.of_rows(batch.columns), return_index=True)
+            _, first = np.unique(content_hash(batch.columns), return_index=True)
             yield batch.take(pa.array(first[:ROWS]))
 
-    drawn = collect(map_batches(table, least, table.schema)).combine_chunks().to_batches()
-    return table.schema.names, [list(row.values()) for batch in least(drawn) for row in batch.to_pylist()]
+    drawn = collect(map_batches(table, least, schema)).combine_chunks().to_batches()
+    return schema.names, [list(row.values()) for batch in least(drawn) for row in batch.to_pylist()]
 
 
 @translate_errors()

@@ -29,7 +29,7 @@ from tclose_spark.engine.tables import (
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.check_columns import check_columns
-from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
@@ -196,7 +196,8 @@ class Preparation:
     def staged(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """The staged columns of a raw batch, without HASH."""
         attributes, raw = self.spec.attributes, dict(zip(self.read, batch.columns, strict=True))
-        judged = {**attributes.quasi_identifiers, **attributes.sensitive_attributes}
+        judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
+        judged |= attributes.sensitive_attributes
         values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
         held = [values[name] for name in attributes.quasi_identifiers]
         held += [as_text(values[name]) for name in attributes.sensitive_attributes]

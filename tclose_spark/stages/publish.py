@@ -99,7 +99,7 @@ def require_replaceable_table(run: Run) -> None:
     if run.spec.output.table is not None:
         from tclose_spark.io.tables.catalog import require_replaceable
 
-        require_replaceable(run.spec.output.table, run.session)
+        require_replaceable(run.spec.output.table, run.spark)
 
 
 def certificate_of(run: Run) -> Mapping[str, Any]:

@@ -113,7 +113,7 @@ def _require_table(run: Run) -> None:
         return
     from tclose_spark.io.tables.catalog import is_same
 
-    if not is_same(run.public.path("release"), table, run.session):
+    if not is_same(run.public.path("release"), table, run.spark):
         raise GuaranteeError(f"the table {table} is not the release in {run.public.path()}")
 
 

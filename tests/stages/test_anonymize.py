@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from spark_casts import prepare
 from staged import Staged, stage
 from strategies import Problem, count_in
 
@@ -21,7 +22,6 @@ from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark import shuffles
 from tclose_spark.io.tables.made_files import rows_of
-from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation

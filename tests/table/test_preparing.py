@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_casts import judged_column
+from spark_casts import not_of_type as in_spark
+from spark_casts import plain as in_one_form
 
-from tclose_spark.io.tables.prepared import judged_column
-from tclose_spark.io.tables.prepared import not_of_type as in_spark
-from tclose_spark.io.tables.prepared import plain as in_one_form
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.preparing import as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.spark_types import type_name

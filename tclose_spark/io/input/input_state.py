@@ -25,12 +25,6 @@ def commit_of(spark: SparkSession, source: Input) -> Commit | None:
         return _snapshot(spark, source) if source.format == "table" else None
 
 
-def version_of(spark: SparkSession, source: Input) -> int | None:
-    """The version of `commit_of`; None without one."""
-    commit = commit_of(spark, source)
-    return None if commit is None else commit.version
-
-
 def _snapshot(spark: SparkSession, source: Input) -> Commit | None:
     """The snapshot of an Iceberg table; None for other tables.
 

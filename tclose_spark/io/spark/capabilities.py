@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,8 +18,6 @@ REFUSALS = (PySparkException, Py4JError, AttributeError)
 
 SENDS_TO_TASKS = hasattr(DataFrame, "repartitionById")
 """Whether rows can be sent to a partition by its number (Spark 4.1); else see `shuffles.by_key`."""
-MAPS_ARROW = hasattr(F, "arrow_udf")
-"""Whether a column can be mapped as Arrow's arrays (Spark 4.1); else see `workers.texts_of`."""
 
 
 class Java(NamedTuple):

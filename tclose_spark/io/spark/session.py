@@ -10,9 +10,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyspark import SparkConf, SparkContext, StorageLevel
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
 
 from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io.causes import why_no_session
@@ -138,24 +137,6 @@ def cancel_jobs() -> None:
         context.cancelAllJobs()
     elif _remote is not None:
         _remote.interruptAll()
-
-
-@contextlib.contextmanager
-def kept(table: DataFrame) -> Iterator[DataFrame]:
-    """A table that is read more than once, cached by the executors in memory or on disk.
-
-    Use it only for tables that are functions of the rows' content: a part lost with an executor is computed again,
-    equally. A platform without a cache computes it each time.
-    """
-    try:
-        persisted = table.persist(StorageLevel.MEMORY_AND_DISK)
-    except PySparkException:
-        yield table
-        return
-    try:
-        yield persisted
-    finally:
-        persisted.unpersist()
 
 
 def _new_session(name: str) -> SparkSession:

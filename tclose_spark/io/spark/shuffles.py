@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.spark.capabilities import SENDS_TO_TASKS, set_if_allowed, setting
-from tclose_spark.io.spark.workers import Mapper, map_batches
+from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.tables.columns import quoted
+from tclose_spark.table.arrays import Mapper
 
 ROWS_A_TASK = 100_000
 PARTITIONS = "spark.sql.shuffle.partitions"

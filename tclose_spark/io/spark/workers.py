@@ -5,15 +5,12 @@ from __future__ import annotations
 import gc
 import sys
 import zipimport
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
-from tclose_spark.io.spark.capabilities import MAPS_ARROW
 from tclose_spark.table.arrays import Mapper
 
 
@@ -32,29 +29,6 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
     # Spark takes a dot or a backtick in a name for syntax.
     numbered = table.toDF(*map(str, range(len(names)))) if set("".join(names)) & set(".`") else table
     return numbered.mapInArrow(run, schema)
-
-
-def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """The texts that a function makes of a column's values. NULL stays NULL."""
-    return (by_arrow if MAPS_ARROW else by_value)(column, text_of)
-
-
-def by_arrow(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """`texts_of` for Spark 4.1. Equal values of a batch are converted once."""
-
-    def texts(values: pa.Array) -> pa.Array:
-        coded = values.dictionary_encode()
-        return pa.array(map(text_of, coded.dictionary.to_pylist()), pa.string()).take(coded.indices)
-
-    made: Column = F.arrow_udf(texts, StringType())(column)  # type: ignore[attr-defined]  # pyspark's stubs lack it
-    return made
-
-
-def by_value(column: Column, text_of: Callable[[Any], str]) -> Column:
-    """`texts_of` for Spark 4.0, a microsecond a row more. It does not use pandas, which takes NULL for NaN, and long
-    integers beside NULL for floats.
-    """
-    return F.udf(lambda value: None if value is None else text_of(value), StringType(), useArrow=False)(column)
 
 
 def forget_zip_importers() -> None:

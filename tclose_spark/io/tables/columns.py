@@ -7,13 +7,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.table import spark_types
-from tclose_spark.table.preparing import NUMBER as NUMBER
 from tclose_spark.table.spark_types import MALFORMED as MALFORMED
 
 UNREADABLE = spark_types.UNREADABLE.decode()
 """The key in a column's metadata of why its values cannot be read, and the remedy."""
-INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
-FRACTIONAL = (T.FloatType, T.DoubleType, T.DecimalType)
 UNSUPPORTED = (
     T.ArrayType,
     T.StructType,

@@ -24,7 +24,6 @@ LARGE_VALUES = {
     "parquet.block.size.row.check.min": "1",
 }
 """Parquet options for columns whose values are files or batches of rows."""
-DRAWN = 50  # rows read for each row that is shown, since rows of a class are alike
 
 
 def read_delta(spark: SparkSession, path: str) -> DataFrame:
@@ -69,12 +68,3 @@ def _no_defaults(spark: SparkSession) -> Iterator[None]:
     finally:
         for key, value in held.items():
             set_if_allowed(spark, key, value)
-
-
-def few_rows(table: DataFrame, many: int) -> list[list[object]]:
-    """Up to `many` different rows from all over a table: those with the least hashes of their content, the same each
-    time. One pass.
-    """
-    columns = [quoted(name) for name in table.columns]
-    drawn = table.select(*columns).orderBy(F.xxhash64(*columns), *columns).limit(many * DRAWN).collect()
-    return [list(row) for row in {repr(row): row for row in drawn}.values()][:many]

@@ -16,8 +16,8 @@ from strategies import drawn
 
 from tclose_spark.checks.classes import tallies as tallying
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
+from tclose_spark.engine.tables import keep
 from tclose_spark.errors import InputError
-from tclose_spark.io.spark.session import kept
 from tclose_spark.table.dictionaries import group_equal
 
 NAN = float("nan")
@@ -178,7 +178,7 @@ def test_what_is_asked_of_tallies_is_what_counting_the_rows_gives(
     settings: Any, people: pd.DataFrame, table: DataFrame, monkeypatch: pytest.MonkeyPatch
 ):
     texts = {name: [as_text(x) for x in people[name]] for name in SENSITIVE}
-    with settings({BATCH: "7"}), kept(tally_classes(table.repartition(3), ["sex"], SENSITIVE, 40)) as tallies:
+    with settings({BATCH: "7"}), keep(tally_classes(table.repartition(3), ["sex"], SENSITIVE, 40)) as tallies:
         assert tallies.storageLevel.useDisk
         assert read(tallies, 1) == read(tallies, 1)  # what is kept does not change
         assert sum(sum(tuples.values()) for tuples in read(tallies, 1).values()) == 500
@@ -197,7 +197,7 @@ def test_where_nothing_can_be_kept_the_table_is_computed(spark: SparkSession, mo
         raise PySparkException("no cache here")
 
     monkeypatch.setattr(type(table), "persist", refuse)
-    with kept(table) as held:
+    with keep(table) as held:
         assert held is table
 
 

@@ -11,16 +11,16 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from spark_casts import prepare
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
-from tclose_spark.io.input.input_state import version_of
+from tclose_spark.io.input.input_state import commit_of
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import require_plain_table, scrub_table, write_and_read
-from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.runfile.spec import Input
 
 RunFile = Callable[..., Path]
@@ -152,7 +152,7 @@ def delta_input(spark: SparkSession, tmp_path: Path) -> Input:
 
 
 def test_a_delta_input_is_read_at_the_version_that_is_given(spark: SparkSession, delta_input: Input) -> None:
-    assert version_of(spark, delta_input) == 1
+    assert commit_of(spark, delta_input).version == 1
     assert sorted(rows(read_table(spark, delta_input, 1))) == [(1,), (2,), (3,)]
     assert sorted(rows(read_table(spark, delta_input, 0))) == [(1,), (2,)]
 
@@ -172,11 +172,11 @@ def test_the_version_of_a_delta_input_is_the_one_that_is_read(
         path=delta_input.path, format="delta", options={travel: "0" if travel == "versionAsOf" else first[0]}
     )
     assert sorted(rows(read_table(spark, source))) == [(1,), (2,)]
-    assert version_of(spark, source) == 0
+    assert commit_of(spark, source).version == 0
 
 
 def test_other_inputs_have_no_version(spark: SparkSession) -> None:
-    assert version_of(spark, Input(path="people.csv", format="csv")) is None
+    assert commit_of(spark, Input(path="people.csv", format="csv")) is None
 
 
 # --- what is written

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from spark_casts import prepare
 from staged import stage
 
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.prepared import prepare
 from tclose_spark.stages.staging import encode
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 from tclose_spark.table.tally import Tally, TooManyKeysError

@@ -1,23 +1,28 @@
-"""Prepared columns: the form in which the pipeline works on them, by the types of the run file."""
+"""The same preparation of columns as `table.preparing`, as expressions of Spark: the twin that tests compare with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tclose_spark.io.spark.workers import texts_of
-from tclose_spark.io.tables.columns import INTEGRAL, quoted
+from tclose_spark.io.tables.columns import quoted
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.preparing import MOMENTS, NUMBER
-from tclose_spark.table.preparing import NO_VALUE as NO_VALUE
 from tclose_spark.table.writing import write_number
+
+INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+def texts_of(column: Column, text_of: Callable[[Any], str]) -> Column:
+    return F.udf(lambda value: None if value is None else text_of(value), T.StringType(), useArrow=False)(column)
 
 
 def plain(table: DataFrame, name: str) -> Column:
@@ -90,18 +95,6 @@ def not_of_type(table: DataFrame, name: str, settings: QuasiIdentifier) -> Colum
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
     wrong = column.isNotNull() & ~F.coalesce(code.between(-(-FIRST // a_day), LAST // a_day), F.lit(False))
     return wrong | ~column.rlike(MOMENTS[settings.calendar]) if isinstance(kind, T.StringType) else wrong
-
-
-def normal_texts(table: DataFrame, columns: Mapping[str, QuasiIdentifier | SensitiveAttribute]) -> DataFrame:
-    """A table in which these columns of text have their options applied."""
-    options = {name: settings.text for name, settings in columns.items() if settings.text not in (None, Text())}
-    texts = {field.name for field in table.schema if isinstance(field.dataType, T.StringType)}
-    asked = {name: text for name, text in options.items() if text is not None and name in texts}
-    if not asked:
-        return table
-    return table.select(
-        *[texts_of(quoted(c), asked[c].of).alias(c) if c in asked else quoted(c) for c in table.columns]
-    )
 
 
 def not_numbers(table: DataFrame, name: str) -> Column:
