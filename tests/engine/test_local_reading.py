@@ -219,6 +219,110 @@ def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
     assert read > 20
 
 
+# --- types that are inferred from CSV
+
+INFER = {"header": "true", "inferSchema": "true"}
+TEXTS = {
+    "int": "1|-0|+5|007|2147483647|-2147483648",
+    "bigint": "2147483648|-2147483649|9223372036854775807|-9223372036854775808|+09999999999",
+    "double": "1.5|-0.0|.5|-.5|00.10|1e-5|1E-05|1.5e-3|1e400|-1e-400|4.9e-324|0.1|123456789.123456789|NaN|Inf|-Inf|"
+    "Infinity|-Infinity|+Infinity| 1|1 |\t1.5 |1e5|1.7976931348623159e308|9007199254740993.0|2.5e-0|1.|1e0|0.0e1",
+    "decimal": "1.|1e0|1.5e1|99999999999999999999|9223372036854775808|1e00|-.5e1|1.e3|1.0E10",
+    "boolean": "true|false|TRUE|fAlSe",
+    "date": "2020-01-01|0001-01-01|9999-12-31|1582-10-10|1500-02-28|2020-02-29",
+    "timestamp": "2020-01-01 12:30|2020-01-01T12:30:15|2020-01-01 12:30:15.5|1500-01-01T00:00:00.123456Z|"
+    "2020-01-01T12:30:15+02:00|2020-01-01 23:59:59.999999-08:30|0001-01-02 00:00:00|9999-12-31T00:00:00+00:00",
+    "odd": "1d|1.5f|0x1p3|-NaN|NaN |Infinity |5d |\u0661\u0662|1\u0661|1e9999999999|2020-01|2020-1-1|10000-01-01|"
+    "+10000-01-01|2020-01-01T12|12:30|T5|2020-01-01 | 2020-01-01|2020-01-01T12:30:15.1234567|1:2:3|+2020-01-01|1\0|"
+    "2020-01-01 12:30:15+18:00|2020-01-01 12:30:15 UTC|2020-01-01T12:30:15.Z",
+    "string": "x|.|+|-|nan|inf|+Inf|1e|1_0|0x1A|t|yes|1L| true|true | Inf|2020-02-30|1500-02-29|2020-13-01|01/02/2020|"
+    "2020-01-|2020-01-01T24:00:00|2020-01-01 12:30:60|--1|1.2.3|1,0|\u00a01|null|3fa8|infinity|1-2-3|\u0661.\u0662",
+}
+
+
+def csv_of(columns: Mapping[str, list[str]]) -> str:
+    """A CSV file of these columns, and one more."""
+    rows = [*zip(*columns.values(), strict=True)]
+    lines = [
+        ",".join(f'"{text}"' if "," in text else text for text in (*row, "end")) for row in [tuple(columns), *rows]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def drawn_columns(seed: int, number: int) -> Mapping[str, list[str]]:
+    """Columns with texts of one kind or of several, by their names."""
+    draw = random.Random(seed)
+    columns = {f"{kind}{i}": [text] * 4 for kind, texts in TEXTS.items() for i, text in enumerate(texts.split("|"))}
+    for place in range(number):
+        kinds = [*draw.sample([*TEXTS], draw.choice([1, 1, 1, 2, 2, 3]))]
+        if draw.random() < 0.3:
+            kinds = draw.sample(["int", "bigint", "double", "decimal"], 2)
+        columns[f"drawn{place}"] = [draw.choice(["", *TEXTS[draw.choice(kinds)].split("|")]) for _ in range(4)]
+    return columns
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_inferred_types(both: Both, tmp_path: Path, seed: int) -> None:
+    """A column that is read here has the type and the values that Spark reads."""
+    read = {}
+    for name, texts in drawn_columns(seed, 400).items():
+        (tmp_path / "one.csv").write_text(csv_of({name: texts}))
+        with suppress(NeedsSparkError):
+            locally(Input(path=str(tmp_path / "one.csv"), format="csv", options=INFER))
+            read[name] = texts
+    assert {kind for kind in TEXTS if f"{kind}0" in read} == {*TEXTS} - {"decimal", "odd"}
+    table = both(csv_of(read), **INFER)
+    assert len({str(kind) for kind in table.schema.types}) == 7
+    assert sum(name.startswith("drawn") for name in read) > 200
+
+
+def test_inferred_types_of_folders(both: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "people").mkdir()
+    for number, row in enumerate(["1,2020-01-01,x,,1,true", "9999999999,2020-01-01 12:30,1,,1.5,FALSE", '"",,,"",,']):
+        (tmp_path / f"people/{number}.csv").write_text(f"a,b,c,d,e,f\r\n\n{row}\r\n", newline="")
+    for part in (1, 1 << 26):
+        monkeypatch.setattr(csv_files, "PART", part)
+        table = both(None, "people", in_order=False, **INFER)
+        assert [str(kind) for kind in table.schema.types] == [
+            *("int64", "timestamp[us, tz=UTC]", "string", "string", "double", "bool")
+        ]
+
+
+def test_inferred_types_without_a_header_or_rows(both: Both) -> None:
+    assert both(b"1,x\n2,y\n", inferSchema="TRUE").schema.field("_c0").type == pa.int32()
+    assert both(b"a,b\n", **INFER).schema.types == [pa.string()] * 2
+    assert both(b"a,b\n1,2\n", header="true", inferschema="false").schema.types == [pa.string()] * 2
+
+
+def test_malformed_rows_of_inferred_types(both_refuse: Callable[..., str]) -> None:
+    assert "3 of 5 rows are malformed" in both_refuse(b"a,b\n1,2\n1\n1,2,\n\xff,2,3\n4,5\n", **INFER)
+    assert "'a' (1 rows): text is not in UTF-8" in both_refuse(b"a,b\n1,2\n\xff,2\n", **INFER)
+    assert "'a' (1 rows): text holds NUL" in both_refuse(b"a,b\nx,2\n1\0,2\n", **INFER)
+
+
+@pytest.mark.parametrize("texts", ["1 true", "2020-01-01 2015", "true 2020-01-01", "1e0 2", "2020-01-01 2020-1-1"])
+def test_inferred_types_that_need_spark(needs_spark: Callable[..., str], texts: str) -> None:
+    told = needs_spark("age,z\n{},1\n{},1\n".format(*texts.split()).encode(), **INFER)
+    assert "input.options.inferSchema: column 'age' has" in told
+
+
+def test_headers_that_need_spark_to_infer(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+    needs_spark(b"a,b\n1,2\na,b\n", **INFER)
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people/a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "people/b.csv").write_text('a,"b"\n1,2\n')
+    assert "different headers" in needs_spark(None, "people", **INFER)
+
+
+def test_a_file_that_changes_after_its_types_were_inferred(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age\n31\n")
+    table = reading.read_table(LocalSession(), Input(path=str(tmp_path / "people.csv"), format="csv", options=INFER))
+    (tmp_path / "people.csv").write_text("age\nsecret\n")
+    with pytest.raises(InputError, match=r"people.csv cannot be read") as error:
+        table.collect()
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize("content", [b"", b"\n \n"])
 def test_an_empty_csv_file(both_refuse: Callable[..., str], content: bytes) -> None:
     assert "is empty" in both_refuse(content)

@@ -6,6 +6,7 @@ import csv
 import gzip
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +16,10 @@ from typing import BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.csv as pc
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
+from tclose_spark.engine.local.csv_types import Inferred, typed
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
@@ -31,7 +34,7 @@ BLOCK = 1 << 22  # bytes that are parsed at once
 PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
-OPTIONS = {"header", "sep", "delimiter", "encoding", "charset"}
+OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema"}
 PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 WHITE = bytes(range(33))
@@ -41,14 +44,19 @@ QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How lines become fields. header: whether the first line of each file has the names."""
+    """How lines become fields.
+
+    header: whether the first line of each file has the names.
+    infers: whether columns have the types that Spark infers.
+    """
 
     separator: bytes
     header: bool
+    infers: bool
 
     def fields(self, line: bytes) -> list[str]:
-        """The fields of a line that `require_plain` accepts."""
-        text = line.rstrip(b"\r\n").decode(errors="replace")
+        """The fields of a line without its end that `_require_plain` accepts."""
+        text = line.decode(errors="replace")
         return next(csv.reader([text], delimiter=self.separator.decode(), strict=True))
 
 
@@ -102,7 +110,7 @@ class Part:
 
 
 def read_csv(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Counting]]:
-    """(columns, partitions) of files. Columns are text; the counts are those of their bytes.
+    """(columns, partitions) of files. Columns are text unless `inferSchema` is set.
 
     Raises:
         InputError: if all are empty, or the first line is no text.
@@ -112,9 +120,9 @@ def read_csv(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Coun
     heads = {file: head for file in files if (head := _head(file, dialect)) is not None}
     if not heads:
         raise problems.empty_csv(source)
-    found = list(heads.values())
+    found = [dialect.fields(head) for head in heads.values()]
     alike = [head == found[0] if dialect.header else len(head) == len(found[0]) for head in found]
-    if not all(alike):
+    if not all(alike) or (dialect.header and dialect.infers and len(set(heads.values())) > 1):
         raise NeedsSparkError(f"input.path: {source.path} has files of different headers or widths")
     names = found[0] if dialect.header else [f"_c{place}" for place in range(len(found[0]))]
     if dialect.header:
@@ -123,7 +131,21 @@ def read_csv(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Coun
         raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
     parts = [part for file in heads for part in _parts(file)]
     schema = pa.schema([(name, pa.string()) for name in names])
-    return schema, [partial(_rows, part, names, dialect) for part in parts]
+    if dialect.infers:
+        schema = _inferred(parts, schema, dialect)
+    return schema, [partial(_rows, part, schema, dialect) for part in parts]
+
+
+def _inferred(parts: Sequence[Part], schema: pa.Schema, dialect: Dialect) -> pa.Schema:
+    """The columns with the types that Spark infers from all parts."""
+    columns = [Inferred() for _ in schema]
+    for part in parts:
+        for batch in _rows(part, schema, dialect, Counter()):
+            if dialect.header and all(pc.any(pc.equal(batch[name], name)).as_py() for name in schema.names):
+                raise NeedsSparkError(f"input.path: {part.file.name} has its first line again, with inferSchema")
+            for column, texts in zip(columns, batch.columns, strict=True):
+                column.add(texts)
+    return pa.schema([(name, column.type_of(name)) for name, column in zip(schema.names, columns, strict=True)])
 
 
 def _dialect(source: Input) -> Dialect:
@@ -132,12 +154,15 @@ def _dialect(source: Input) -> Dialect:
         raise NeedsSparkError(f"input.options.{other[0]}: it is an option of Spark's reader")
     if encoding_of(source) != "UTF-8":
         raise NeedsSparkError(f"input.options.encoding: it is {encoding_of(source)}")
-    header, given = option_of(source, "header").lower() or "false", option_of(source, "sep", "delimiter")
+    header, infers = (option_of(source, key).lower() or "false" for key in ("header", "inferSchema"))
+    given = option_of(source, "sep", "delimiter")
     separator = "\t" if given == "\\t" else given or ","
     plain = len(separator) == 1 and separator.isascii() and (separator.isprintable() or separator == "\t")
-    if not plain or separator in '"\\ ' or separator.isalnum() or header not in ("true", "false"):
-        raise NeedsSparkError("input.options: the separator is no single sign, or header is neither true nor false")
-    return Dialect(separator.encode(), header == "true")
+    if not plain or separator in '"\\ ' or separator.isalnum() or not {header, infers} <= {"true", "false"}:
+        raise NeedsSparkError(
+            "input.options: the separator is no single sign, or header or inferSchema is neither true nor false"
+        )
+    return Dialect(separator.encode(), header == "true", infers == "true")
 
 
 def _parts(file: Path) -> list[Part]:
@@ -146,8 +171,8 @@ def _parts(file: Path) -> list[Part]:
     return [whole] if whole.is_packed else [Part(file, at, min(at + PART, size)) for at in range(0, size, PART)]
 
 
-def _head(file: Path, dialect: Dialect) -> list[str] | None:
-    """The fields of a file's first line; None if it has only blank lines."""
+def _head(file: Path, dialect: Dialect) -> bytes | None:
+    """A file's first line; None if it has only blank lines."""
     if PACKED.search(file.name):
         raise NeedsSparkError(f"input.path: {file.name} is compressed")
     with file.open("rb") as opened:
@@ -162,7 +187,7 @@ def _head(file: Path, dialect: Dialect) -> list[str] | None:
             is_text = text.isprintable() and "\ufffd" not in text
             raise NeedsSparkError(told) if is_text or not dialect.header else InputError(told)
         _require_plain(line, dialect, file.name)
-        return dialect.fields(line)
+        return line.rstrip(b"\r\n")
     return None
 
 
@@ -222,7 +247,7 @@ def _are_plain(lines: npt.NDArray[np.uint8], separator: int) -> bool:
     return bool(opens.all() and closes.all()) and on_one_line
 
 
-def _rows(part: Part, names: Sequence[str], dialect: Dialect, counts: Counts) -> Iterator[pa.RecordBatch]:
+def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> Iterator[pa.RecordBatch]:
     """The batches of a part."""
     awaits_header = dialect.header and part.begin == 0
     for block in part.blocks():
@@ -235,39 +260,44 @@ def _rows(part: Part, names: Sequence[str], dialect: Dialect, counts: Counts) ->
         lines = BLANK.sub(b"", b"\n" + block)
         if lines == b"\n":
             continue
-        table, malformed = _parsed(lines, names, dialect, counts)
+        try:
+            table, malformed = _parsed(lines, schema, dialect, counts)
+        except pa.ArrowInvalid:  # the file has changed since its types were inferred
+            raise problems.damaged(f"input.path: {part.file.name}") from None
         counts[MALFORMED_ROWS] += malformed
         counts[ROWS] += table.num_rows + malformed
         yield from table.to_batches(max_chunksize=BATCH)
 
 
-def _parsed(lines: bytes, names: Sequence[str], dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
+def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -> tuple[pa.Table, int]:
     """(the rows of lines, the number of those that have too few or too many fields)."""
     malformed = []
 
-    def skip(row: pc.InvalidRow) -> str:
+    def skip(row: arrow_csv.InvalidRow) -> str:
         malformed.append(row.actual_columns)
         return "skip"
 
     may_hold_nul, is_text = b"\0" in lines, lines.isascii() or is_utf8(lines)
     if not is_text:  # each byte becomes a character, because the parser reports malformed rows as text
         lines = lines.decode("latin-1").encode()
-    table = pc.read_csv(
+    table = arrow_csv.read_csv(
         pa.BufferReader(lines),
-        pc.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=names),
-        pc.ParseOptions(delimiter=dialect.separator.decode(), invalid_row_handler=skip),
-        pc.ConvertOptions(
+        arrow_csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=schema.names),
+        arrow_csv.ParseOptions(delimiter=dialect.separator.decode(), invalid_row_handler=skip),
+        arrow_csv.ConvertOptions(
             check_utf8=False,
-            column_types=dict.fromkeys(names, pa.string()),
+            column_types=dict.fromkeys(schema.names, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         ),
     ).combine_chunks()
     columns = []
-    for name, column in zip(names, table.columns, strict=True):
+    for field, column in zip(schema, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks else pa.array([], pa.string())
         if not is_text:
             array = pa.array([None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary())
-        columns.append(text_of(array, name, counts, may_hold_nul) if may_hold_nul or not is_text else array)
-    return pa.table(columns, names=list(names)), len(malformed)
+        if may_hold_nul or not is_text:
+            array = text_of(array, field.name, counts, may_hold_nul)
+        columns.append(array if field.type == pa.string() else typed(array, field.type))
+    return pa.table(columns, schema), len(malformed)
