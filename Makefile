@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-matrix test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test test-slow test-matrix test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -19,9 +19,21 @@ $(READY): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m tclose_spark.io.spark.defaults
 	@touch $@
 
-demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it, show where the files are.
+DEMO = $(BIN)/tclose release conf/demo.yaml --overwrite
+demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on Spark and in this process, compare both.
 	$(BIN)/tclose generate --rows 100000 --output build/demo
-	$(BIN)/tclose release conf/demo.yaml --overwrite
+	@date +%s > build/demo/times
+	$(DEMO) --engine spark
+	@date +%s >> build/demo/times
+	@# with the secret of the first release, because a secret breaks ties
+	TCLOSE_SECRET=$${TCLOSE_SECRET:-$$(cat build/demo/release/internal/secret)} \
+		$(DEMO) --engine local --set output.path=../build/demo/local
+	@date +%s >> build/demo/times
+	@{ read begin; read middle; read end; } < build/demo/times; \
+	print_of() { sed -n 's/^ *"fingerprint": "\(.*\)",$$/\1/p' build/demo/$$1/public/certificate.json; }; \
+	printf '%-13s %3d s  fingerprint %s\n' Spark $$((middle - begin)) "$$(print_of release)" \
+		'this process' $$((end - middle)) "$$(print_of local)"; \
+	test "$$(print_of release)" = "$$(print_of local)"
 
 test: $(READY)  ## Run the quick tests in WORKERS processes, each with its own Spark.
 	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
@@ -36,6 +48,12 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 	$(PYTHON) -m venv .venv-connect
 	.venv-connect/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/connect.txt
 	.venv-connect/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.venv-local/.ready: requirements/local.txt pyproject.toml
+	$(PYTHON) -m venv .venv-local
+	.venv-local/bin/pip $(INSTALL) -r requirements/local.txt
+	.venv-local/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 .venv-airflow/.ready: requirements/airflow.txt
@@ -65,6 +83,9 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 
 test-connect: $(READY) .venv-connect/.ready  ## Release tables against a Spark Connect server.
 	.venv-connect/bin/python -m pytest tests/platforms/test_connect.py
+
+test-local: .venv-local/.ready  ## Release tables where there is neither Spark nor Java.
+	.venv-local/bin/python -m pytest --noconftest tests/platforms/test_local.py tests/docs/test_readme.py
 
 test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow, kill it and run it again.
 	.venv-airflow/bin/python -m pytest --noconftest tests/platforms/test_airflow.py
