@@ -11,25 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import to_arrow_type
-from staged import stage
 from strategies import CITIES
 
 from tclose_spark import pipeline
-from tclose_spark.comparing.trial import make_plan
-from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.table.fingerprint import Fingerprint
 
 RECORDED = Path(__file__).with_name("fingerprints.json")
 NUMBERS = {"age": {"type": "numeric"}, "height": {"type": "numeric", "round_to": "0.5"}}
@@ -151,8 +143,8 @@ WHOLE = (
     "fragments, bins",
     "microaggregation, means",
 )
-"""Runs that the quick tests carry out in full: together they have every form of label and file, every distance and
-every requirement. The others are planned and generalized in memory; `make test-slow` runs them in full."""
+"""Runs that the quick tests carry out on Spark: together they have every form of label and file, every distance and
+every requirement. The local engine carries out all; `make test-slow` runs the others on Spark, too."""
 
 
 def people(rows: int) -> pa.Table:
@@ -189,30 +181,24 @@ def prepare(name: str, make_run: Callable[..., Run]) -> Run:
     return make_run(people(settings.pop("rows", 300)), drop_others=True, **{"k": 4, **settings})
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS])
-def test_release_and_certificate_are_those_recorded(name: str, make_run: Callable[..., Run]) -> None:
-    certificate = pipeline.release(prepare(name, make_run))
+def found_in(certificate: Mapping[str, Any]) -> dict[str, Any]:
     parts = {key: digest(part) for key, part in certificate.items() if key not in ("issued", "tool")}
-    found = {"release": certificate["release"]["fingerprint"], "certificate": parts}
+    return {"release": certificate["release"]["fingerprint"], "certificate": parts}
+
+
+@pytest.mark.on_spark
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in WHOLE else pytest.mark.slow) for n in RUNS])
+def test_spark_gives_what_it_gave(name: str, make_run: Callable[..., Run]) -> None:
+    found = found_in(pipeline.release(prepare(name, make_run)))
     if "TCLOSE_RECORD" in os.environ:
         known = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
         RECORDED.write_text(json.dumps({**known, name: found}, indent=1, sort_keys=True) + "\n")
     assert found == json.loads(RECORDED.read_text())[name]
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name not in WHOLE])
-def test_rows_released_in_memory_are_those_recorded(name: str, make_run: Callable[..., Run]) -> None:
-    """Spark takes in the table; the rest of the release happens in this process and is not written."""
-    run = prepare(name, make_run)
-    staged = stage(run, read_table(run.spark, run.spec.input))
-    rows = staged.rows()
-    table = ComparedTable(profile=staged.profile, rows=rows.take(rows.sorted_by_hash()), whole=len(rows))
-    attributes = ResolvedAttributes.of(run.spec.attributes, staged.profile, run.hierarchies, run.spec.privacy.n)
-    released = apply_plan(make_plan(run.spec, attributes, table), attributes, table.rows, run.spec)
-    own = [None if place is None else staged.columns.passing[place].dataType for place in staged.columns.own]
-    texts = staged.encoder.codec.sensitive_texts(released.rows)
-    values = [text if kind is None else text.cast(to_arrow_type(kind)) for text, kind in zip(texts, own, strict=True)]
-    assert str(Fingerprint.of([*released.labels, *values])) == json.loads(RECORDED.read_text())[name]["release"]
+@pytest.mark.parametrize("name", RUNS)
+def test_the_local_engine_gives_what_spark_gave(name: str, make_run: Callable[..., Run]) -> None:
+    assert found_in(pipeline.release(prepare(name, make_run))) == json.loads(RECORDED.read_text())[name]
 
 
 def test_every_record_is_of_a_run() -> None:

@@ -112,9 +112,8 @@ def verify_release(
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     labels = [column for columns in published_columns(spec).values() for column in columns]
     rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
-    with keep(rows.tallies) as tallies:
-        with _labels_required():
-            named = names_of_release(tallies, spec)
+    with _labels_required(), keep(rows.tallies) as tallies:
+        named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies, spec.aggregates)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
         if not any(counts):
@@ -123,8 +122,7 @@ def verify_release(
         left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
-        with _labels_required():
-            classes, notes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
+        classes, notes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
         n = spec.privacy.n
         of_whole = attributes if n is None else without_t(attributes)  # required of the distance from the whole table
         near = [] if n is None else near_supersets(classes, attributes, n)

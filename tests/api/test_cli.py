@@ -329,7 +329,7 @@ def test_plan_shows_what_each_class_size_reaches(tclose: Command, run_file: RunF
     assert ["4", "6", "0.166667", "0.166667", "no", "frequency"] in lines
     assert ["6", "4", "0.000000", "0.000000"] in [line[:4] for line in lines]
     assert "chosen" in out
-    assert err.startswith("plan ")
+    assert [line.split()[0] for line in err.splitlines()] == ["engine", "plan"]
     assert "24 rows" in err
 
 
@@ -376,6 +376,7 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     code, out, err = tclose("release", finished / "run.yaml", "--overwrite")
     assert code == 0, err
     assert [line.split()[0] for line in err.splitlines()] == [
+        "engine",
         "profile",
         "plan",
         "anonymize",
@@ -399,7 +400,8 @@ def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
     certificate = json.loads((finished / "out/public/certificate.json").read_text())
     code, out, err = tclose("release", finished / "run.yaml", "--if-changed", "--json")
     assert code == 0, err
-    said, told = (json.loads(text) for text in (err, out))
+    engine, said, told = (json.loads(text) for text in (*err.splitlines(), out))
+    assert engine["message"].startswith("engine     local: ")
     assert (said["level"], said["message"].partition(":")[0]) == ("info", "nothing to do")
     assert said["time"].endswith("+00:00")
     assert (told["verdict"], told["rows"], told["public"]) == ("holds", 24, f"{finished}/out/public")

@@ -297,7 +297,7 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
     "distances, l-diversity, exact integers and histograms;",
     "how labels are read, and how coarse each one is;",
     "hierarchies and domains;",
-    "the hash of a row;",
+    "the hash of a row, and the text of a value;",
     "how the input is read.",
 )
 def test_they_share_the_definitions() -> None:
@@ -318,6 +318,9 @@ def test_they_share_the_definitions() -> None:
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
         "table.arrays",  # and exact integers
         "table.dictionaries",
+        "table.parquet",  # the names of columns in which files travel
+        "table.preparing",  # the text of values
+        "table.spark_types",  # the names of types
         "table.row_hash",  # of which a fingerprint is the sum
         "table.writing",
     }

@@ -62,6 +62,7 @@ def test_where_the_secret_is(make_run: Callable[..., Any], monkeypatch: pytest.M
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
+@pytest.mark.on_spark
 @promises("Only tasks hash with it.")
 def test_only_tasks_hash_with_the_secret(make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver could not: here it has no hash. Tasks are other processes, which have it."""

@@ -11,9 +11,9 @@ import pytest
 from strategies import town
 
 from tclose_spark import pipeline
+from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.delta import read_delta
 
 LIMIT = 40
 TOWN = pa.Table.from_pylist([{**row, "age": 20 + (row["age"] - 20) % 30} for row in town(594)])
@@ -49,7 +49,7 @@ def length(label: str) -> int:
 def test_classes_that_are_too_wide_are_left_out(conf: Path, open_run: Callable[..., Run], tmp_path: Path) -> None:
     run = open_run(conf, "privacy.suppression_limit=0.1", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
-    ages = [row["age"] for row in read_delta(run.spark, run.public.path("release")).select("age").collect()]
+    ages = collect(read_delta(run.session, run.public.path("release")))["age"].to_pylist()
     assert len(ages) == certificate["release"]["rows"] == 600 - certificate["suppressed"]["rows"]
     assert max(map(length, ages)) <= LIMIT
     assert 5 <= certificate["suppressed"]["rows"] <= 60

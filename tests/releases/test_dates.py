@@ -19,12 +19,12 @@ from strategies import content, drawn, make_problem
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.comparing.trial import make_plan
+from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss, interval_ends
 from tclose_spark.methods.t_incognito.levels import widths
@@ -211,7 +211,7 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
 def test_every_label_covers_its_moment(conf: Path, open_run: Callable[..., Run], tmp_path: Path, method: str) -> None:
     run = open_run(conf, f"method={json.dumps(METHODS[method])}", f"output.path={tmp_path}")
     certificate = pipeline.release(run)
-    rows = read_delta(run.spark, run.internal.path("linked")).toArrow().to_pylist()
+    rows = collect(read_delta(run.session, run.internal.path("linked"))).to_pylist()
     people = {row["id"]: row for row in PEOPLE.to_pylist()}
     assert len(rows) == N
     spans = dict.fromkeys(("born", "seen", "since"), Fraction(0))

@@ -16,11 +16,11 @@ import pytest
 from tclose_spark import pipeline
 from tclose_spark.checks.labels.loss import judged_quasi, measured_on
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
+from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import InputError
 from tclose_spark.in_memory.sample import _narrowed
 from tclose_spark.io.input.reading import renamed
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import QuasiDomain
 
@@ -60,11 +60,11 @@ def ends(label: str) -> tuple[float, float]:
 def test_the_loss_is_measured_on_the_range(conf: Path, open_run: Callable[..., Run]) -> None:
     run = open_run(conf)
     certificate = pipeline.release(run)
-    table = read_delta(run.spark, run.public.path("release"))
-    assert table.columns == ["age", "weight", "disease"]
+    table = collect(read_delta(run.session, run.public.path("release")))
+    assert table.column_names == ["age", "weight", "disease"]
     losses = certificate["utility"]["ncp_by_quasi_identifier"]
     for name, span in (("age", 120), ("weight", 199.5)):
-        widths = [high - low for low, high in (ends(row[0]) for row in table.select(name).collect())]
+        widths = [high - low for low, high in map(ends, table[name].to_pylist())]
         assert max(widths) > 0
         assert losses[name] == pytest.approx(sum(widths) / span / N)
     quasi = certificate["attributes"]["quasi_identifiers"]

@@ -263,6 +263,7 @@ def test_where_there_is_no_release_it_is_made(conf: Path, open_run: OpenRun, tmp
 
 
 @pytest.mark.usefixtures("begun")
+@pytest.mark.on_spark
 def test_a_release_that_is_wanted_elsewhere_too_is_made_again(output: Path, conf: Path, open_run: OpenRun) -> None:
     for change in ("output.keep_linked=false", "output.export=[csv]", "output.table=nowhere.people"):
         with pytest.raises(MadeAgainError):
@@ -283,6 +284,7 @@ def test_other_files_of_the_same_rows(
     assert not (tmp_path / "to/keep/linked").exists()
 
 
+@pytest.mark.on_spark
 def test_an_output_behind_a_uri(
     conf: Path, open_run: OpenRun, certificate: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +302,7 @@ def test_an_output_behind_a_uri(
         pipeline.profile(run)
 
 
+@pytest.mark.on_spark
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_secret_is_made_once_and_for_its_owner_only(
     conf: Path, open_run: OpenRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str

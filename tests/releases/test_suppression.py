@@ -14,9 +14,9 @@ import pytest
 from strategies import CITIES
 
 from tclose_spark import pipeline
+from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.run import Run
-from tclose_spark.io.tables.delta import read_delta
 
 ROWS, LEFT = 96, 12
 DISEASES = ["flu", "gout", None]
@@ -72,10 +72,9 @@ def finished(
 
 
 def rows_of(run: Run, *place: str) -> list[dict[str, Any]]:
-    return [
-        row.asDict()
-        for row in read_delta(run.spark, run.public.path().rsplit("/", 1)[0] + "/" + "/".join(place)).collect()
-    ]
+    folder = run.public.path().rsplit("/", 1)[0]
+    rows: list[dict[str, Any]] = collect(read_delta(run.session, f"{folder}/{'/'.join(place)}")).to_pylist()
+    return rows
 
 
 def certificate_of(run: Run) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.rows import Rows
 
+pytestmark = pytest.mark.on_spark
+
 MakeRun = Callable[..., Run]
 Draw = Callable[..., pa.Table]
 

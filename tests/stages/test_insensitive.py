@@ -16,6 +16,8 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.stages import insensitive
 from tclose_spark.stages.insensitive import guard_insensitive, smallest_set
 
+pytestmark = pytest.mark.on_spark
+
 MakeRun = Callable[..., Run]
 CITY_OF = ["Pisa", "Siena", "Bari", "Lyon", "Nice"]
 

@@ -21,6 +21,8 @@ from tclose_spark.stages.staging import tallies
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 
+pytestmark = pytest.mark.on_spark
+
 MakeRun = Callable[..., Run]
 
 PEOPLE = {

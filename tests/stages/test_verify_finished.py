@@ -20,11 +20,12 @@ from people import PEOPLE, list_again, read, tree
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
+from tclose_spark.engine.tables import of_arrow, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.io.input.arrow_frames import as_arrow, readable
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.io.tables.delta import write_delta
-from tclose_spark.io.tables.delta_log import scrub_table
 
 OpenRun = Callable[..., Run]
 Damage = Callable[[Path], object]
@@ -189,9 +190,7 @@ def rewritten(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Damage:
         release = output / "public/release"
         changed = change(read(release))
         shutil.rmtree(release)
-        spark = SparkSession.active()
-        write_delta(spark.createDataFrame(pa.Table.from_pandas(changed, preserve_index=False)), str(release))
-        scrub_table(LocalFolder(str(output / "public")), "release")
+        write_delta(of_arrow(LocalSession(), readable(as_arrow(changed))[0]), str(release))
 
     return damage
 

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -152,11 +153,12 @@ def staged_tallies(session: Session, path: str) -> Table:
     """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED, tasks that
     add up keep the lowest hashes of each identifier only.
     """
-    return map_batches(gather(staging.staged_tallies(session, path), ["tally", "key"]), _add_up, TALLIES)
+    tallies = gather(staging.staged_tallies(session, path), ["tally", "key"])
+    return map_batches(tallies, partial(_add_up, most=MOST_SAMPLED), TALLIES)
 
 
-def _add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Adds up tallies of equal keys, which are in one partition."""
+def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """Adds up tallies of equal keys, which are in one partition. most: hashes of an identifier that are kept."""
     parts = [part for batch in batches if (part := batch.filter(batch["tally"].is_valid())).num_rows]
     if not parts:
         return
@@ -164,16 +166,16 @@ def _add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     is_maximum = pc.equal(table["tally"], REGISTERS)
     for rows, how in ((table.filter(is_maximum), "max"), (table.filter(pc.invert(is_maximum)), "sum")):
         added = rows.group_by(["tally", "key"], use_threads=False).aggregate([("n", how)])
-        yield from _lowest(added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names)).to_batches()
+        yield from _lowest(added.select(["tally", "key", f"n_{how}"]).rename_columns(TALLIES.names), most).to_batches()
 
 
-def _lowest(tallies: pa.Table) -> pa.Table:
-    """Tallies with the MOST_SAMPLED lowest hashes of each identifier."""
+def _lowest(tallies: pa.Table, most: int) -> pa.Table:
+    """Tallies with the lowest hashes of each identifier."""
     is_sampled = pc.equal(tallies["tally"], SAMPLED)
     sampled = tallies.filter(is_sampled).sort_by("key")
     place = np.array([json.loads(key)[0] for key in sampled["key"].to_pylist()])
     rank = np.arange(len(place)) - np.searchsorted(place, place)
-    return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < MOST_SAMPLED))])
+    return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,8 @@ from tclose_spark.io.spark import capabilities, session
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.tables.delta import STATISTICS
 
+pytestmark = pytest.mark.on_spark
+
 ALLOWED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions")
 OURS = ("tclose_spark", "great_expectations")
 

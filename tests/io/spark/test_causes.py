@@ -48,7 +48,7 @@ def start(write_run: Callable[..., Path], tmp_path: Path) -> Callable[..., tuple
         wanted = [str(part) for part in command or ("-m", "tclose_spark", "release", conf)]
         done = subprocess.run(
             [*around, "sh", "-c", f'{shell}\nexec "$@"', "sh", sys.executable, *wanted],
-            env={**os.environ, **environment},
+            env={**os.environ, "TCLOSE_ENGINE": "spark", **environment},
             capture_output=True,
             text=True,
             check=False,

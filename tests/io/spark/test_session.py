@@ -32,7 +32,9 @@ def tclose(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]
         "profile",
         str(folder / "run.yaml"),
     ]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env={"TCLOSE_ENGINE": "spark", **environment}, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_active_session_is_used(spark: SparkSession) -> None:

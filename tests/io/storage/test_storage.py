@@ -170,6 +170,7 @@ def test_links_are_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
     assert len({folder.sha256(name) for name in (*links, *files)}) == 6  # no two are alike
 
 
+@pytest.mark.on_spark
 def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) -> None:
     people: dict[str, Any] = {
         "age": [20 + i for i in range(12)],

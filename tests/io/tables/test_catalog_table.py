@@ -17,6 +17,8 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.tables import catalog
 from tclose_spark.stages import publish
 
+pytestmark = pytest.mark.on_spark
+
 TABLE = "offices.released"
 
 

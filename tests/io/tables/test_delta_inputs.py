@@ -18,6 +18,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.stages import profile as stage
 
+pytestmark = pytest.mark.on_spark
+
 OpenRun = Callable[..., Run]
 ROWS = 60
 COLUMNS = ("age", "sex", "city", "disease", "grade")

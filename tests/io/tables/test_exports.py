@@ -18,6 +18,7 @@ from people import list_again
 
 from tclose_spark import pipeline
 from tclose_spark.engine import exports
+from tclose_spark.engine.tables import collect, of_arrow, session_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.jars import minor
@@ -178,7 +179,8 @@ def test_an_export_that_lost_rows_is_never_public(
 ) -> None:
     whole = exports.write_export
     monkeypatch.setattr(
-        "tclose_spark.stages.report.write_export", lambda table, kind, folder: whole(table.limit(59), kind, folder)
+        "tclose_spark.stages.report.write_export",
+        lambda table, kind, folder: whole(of_arrow(session_of(table), collect(table, 59)), kind, folder),
     )
     run = open_run(conf, f"output={{path: {tmp_path}, export: [parquet]}}")
     with pytest.raises(GuaranteeError, match="release_parquet has not the rows of the release"):

@@ -18,6 +18,8 @@ from tclose_spark.stages.staging import encode
 from tclose_spark.table.rows import Codec, Rows, UnknownValueError
 from tclose_spark.table.tally import Tally, TooManyKeysError
 
+pytestmark = pytest.mark.on_spark
+
 MakeRun = Callable[..., Run]
 
 ROLES: dict[str, Any] = {

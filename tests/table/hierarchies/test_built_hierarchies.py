@@ -16,11 +16,11 @@ from tclose_spark import pipeline
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.comparing.read_rows import read_rows
+from tclose_spark.engine.tables import collect, read_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.io.tables.delta import read_delta
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 N = 240
@@ -90,13 +90,18 @@ def test_what_is_built_stays_inside_as_csv(finished: Run) -> None:
     assert all((folder / f"{name}.csv").stat().st_mode & 0o077 == 0 for name in FILES)
 
 
+def published(run: Run, *columns: str) -> list[tuple[Any, ...]]:
+    table = collect(read_delta(run.session, run.public.path("release")))
+    return [tuple(row.values()) for row in table.select(list(columns)).to_pylist()]
+
+
 def test_labels_are_values_and_nodes(finished: Run) -> None:
-    rows = read_delta(finished.spark, finished.public.path("release")).select(*QUASI).collect()
+    rows = published(finished, *QUASI)
     assert len(rows) == N
     inner = 0
-    for name in QUASI:
+    for place, name in enumerate(QUASI):
         tree = Hierarchy.parse((Path(finished.internal.path("hierarchies")) / f"{name}.csv").read_text(), name)
-        labels = {row[name] for row in rows} - {None}
+        labels = {row[place] for row in rows} - {None}
         assert labels <= tree.leaf_set | set(tree.leaves_under)
         inner += len(labels - tree.leaf_set - {"*"})
     assert inner > 3
@@ -105,7 +110,7 @@ def test_labels_are_values_and_nodes(finished: Run) -> None:
 def test_the_certificate_counts_leaves_and_names_none(finished: Run) -> None:
     certificate = json.loads(finished.public.read("certificate.json"))
     quasi = certificate["attributes"]["quasi_identifiers"]
-    labels = [row[0] for row in read_delta(finished.spark, finished.public.path("release")).select("city").collect()]
+    labels = [label for (label,) in published(finished, "city")]
     inner = {"Italy": 3, "France": 1, "elsewhere": 1}
     told = {"*": 1.0, **{node: leaves / 5 for node, leaves in inner.items()}}
     below = [[node, inner[node]] for node in sorted(set(labels) & inner.keys())]
@@ -119,7 +124,11 @@ def test_the_certificate_counts_leaves_and_names_none(finished: Run) -> None:
 
 
 def test_nothing_public_tells_a_value_that_no_label_does(finished: Run) -> None:
-    rows = read_delta(finished.spark, finished.public.path("release")).select("zip", "born", "ward").collect()
+    rows = (
+        collect(read_delta(finished.session, finished.public.path("release")))
+        .select(["zip", "born", "ward"])
+        .to_pylist()
+    )
     released = {label for row in rows for label in row}
     hidden = {str(value) for name in ("zip", "born") for value in PEOPLE[name].to_pylist()} - released
     assert len(hidden) > 100
@@ -159,7 +168,7 @@ def test_every_value_has_one_label_where_levels_are_recoded(
     )
     pipeline.release(run)
     labels: dict[tuple[str, Any], set[Any]] = {}
-    for row in read_delta(run.spark, run.internal.path("linked")).collect():
+    for row in collect(read_delta(run.session, run.internal.path("linked"))).to_pylist():
         for name in chosen:
             labels.setdefault((name, row[f"{name}_raw"]), set()).add(row[name])
     assert {len(of) for of in labels.values()} == {1}
@@ -300,7 +309,7 @@ def test_an_audit_takes_those_of_the_finished_release(tclose: Command, conf: Pat
     assert code == 0, error
     certificate = json.loads(finished.public.read("certificate.json"))
     assert json.loads(shown)["utility"]["ncp"] == pytest.approx(certificate["utility"]["ncp"], rel=0.2)
-    release = read_delta(finished.spark, finished.public.path("release"))
+    release = read_delta(finished.session, finished.public.path("release"))
     question = question_from_columns({"zip": {"hierarchy": {"prefix": 1}}})
     with pytest.raises(ConfigurationError, match="an audit builds no hierarchy; expected a CSV"):
         audit_table(release, question)
