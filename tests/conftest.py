@@ -142,10 +142,14 @@ SESSIONS: list[Any] = [LocalSession()]
 """The last one is that of runs that are opened: this process, or Spark in tests that are marked with `on_spark`."""
 
 
+ALL_ON_SPARK = os.environ.get("TCLOSE_TESTS_ON") == "spark"
+"""Whether every test works on Spark: `make test-spark`."""
+
+
 @pytest.fixture(autouse=True)
 def engine_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests work on the local engine, as a user without Spark does, unless they are marked with `on_spark`."""
-    if request.node.get_closest_marker("on_spark") is None:
+    if request.node.get_closest_marker("on_spark") is None and not ALL_ON_SPARK:
         monkeypatch.setattr(engine_choice, "spark_present", lambda: "")
         monkeypatch.setattr(api_session, "spark_present", lambda: "")
         yield
@@ -156,8 +160,10 @@ def engine_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
 
 @pytest.fixture(scope="session")
-def open_run() -> Callable[..., Run]:
+def open_run(request: pytest.FixtureRequest) -> Callable[..., Run]:
     """`open_run(path, "key=value", ..., overwrite=False)`: the run of a run file."""
+    if ALL_ON_SPARK:
+        SESSIONS.append(request.getfixturevalue("spark"))
     return lambda path, *sets, overwrite=False: Run(load_spec(path, sets), SESSIONS[-1], lambda line: None, overwrite)
 
 
