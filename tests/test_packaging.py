@@ -56,6 +56,9 @@ def test_metadata_is_valid_and_complete(wheel: zipfile.ZipFile) -> None:
     assert metadata.license_expression == "Apache-2.0"
     assert metadata.description == (ROOT / "README.md").read_text()
     assert {"spark", "analysis"} <= set(metadata.provides_extra or [])
+    always = {required.name for required in metadata.requires_dist or [] if required.marker is None}
+    assert "deltalake" in always
+    assert not {"pyspark", "delta-spark"} & always
     (commands,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "tclose = tclose_spark.__main__:main" in wheel.read(commands).decode()
 
