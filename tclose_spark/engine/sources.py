@@ -18,7 +18,7 @@ from tclose_spark.runfile.spec import Input
 def read_table(
     session: Session, source: Input, version: int | None = None, columns: Sequence[str] | None = None
 ) -> Table:
-    """The raw table with its columns under their new names. A CSV file is read as text.
+    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
     columns: those in use, under their new names; None for all. The text of others may be damaged.

@@ -30,7 +30,7 @@ HIDDEN = ("_", ".")  # first characters of names that Spark passes over
 def read_table(
     session: LocalSession, source: Input, version: int | None = None, columns: Sequence[str] | None = None
 ) -> LocalTable:
-    """The raw table with its columns under their new names. A CSV file is read as text.
+    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set.
 
     The partition that ends last raises InputError if rows are malformed, or if text of a column in use is not UTF-8 or
     holds NUL. A partition raises NeedsSparkError if only Spark can read its rows.
