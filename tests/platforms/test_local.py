@@ -18,12 +18,11 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not re.match
 PEOPLE = "".join(f"{age},{'fm'[age % 2]},{('flu', 'gout', 'ulcer')[age % 3]}\n" for age in range(20, 80))
 RELEASE = """
 import sys
+sys.modules["pyspark"] = sys.modules["py4j"] = None  # an import of either fails
 import tclose_spark as tc
 people = {"path": "patients.csv", "format": "csv", "options": {"header": "true"}}
 made = tc.release(None, {"input": people, **SPEC}, output="out", log=None)
-assert made.certificate["verdict"] == "holds"
-assert len(made.to_pandas()) == 60
-print(sorted({name.partition(".")[0] for name in sys.modules} & {"pyspark", "py4j", "delta"}))
+print(made.certificate["verdict"], len(made.to_pandas()), tc.audit(made.path + "/release", ["age", "sex"], k=5).holds)
 """
 
 alone = pytest.mark.skipif(find_spec("pyspark") is not None, reason="an environment without pyspark: make test-local")
@@ -91,4 +90,4 @@ def test_a_release_imports_nothing_of_spark_even_where_it_is_installed(folder: P
     example = yaml.safe_load(run_file())
     spec = {key: example[key] for key in ("attributes", "privacy")}
     ended = run(folder, "python", "-c", f"SPEC = {spec!r}{RELEASE}")
-    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
+    assert (ended.returncode, ended.stdout) == (0, "holds 60 True\n"), ended.stderr
