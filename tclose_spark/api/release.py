@@ -75,11 +75,13 @@ class Release:
         return self._output.internal_path
 
     @property
+    @translate_errors()
     def table(self) -> DataFrame:
         """The released table, a DataFrame of Spark."""
         return self._delta(f"{self.path}/release")
 
     @property
+    @translate_errors()
     def classes(self) -> DataFrame:
         """The class table, a DataFrame of Spark: a row for each equivalence class, with its size, its distance for each
         sensitive attribute, and its information loss. Internal.
