@@ -20,6 +20,7 @@ from pyspark.sql.conf import RuntimeConfig
 
 from tclose_spark import pipeline
 from tclose_spark.checks import validation
+from tclose_spark.engine.tables import keep
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark import capabilities, session
@@ -99,7 +100,7 @@ def test_the_refusals_are_real(spark: SparkSession) -> None:
     with restricted():
         assert capabilities.java_of(spark) is None
         assert not capabilities.set_if_allowed(spark, "spark.sql.legacy.javaCharsets", "true")
-        with session.kept(spark.range(3)) as table:
+        with keep(spark.range(3)) as table:
             assert table.count() == 3
 
 

@@ -15,6 +15,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables import catalog
+from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages import publish
 
 pytestmark = pytest.mark.on_spark
@@ -30,7 +31,7 @@ def schema(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
-def run(open_run: Callable[..., Run], write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(spark: SparkSession, write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished release, with its table."""
     path = write_run(
         tmp_path_factory.mktemp("people"),
@@ -39,7 +40,7 @@ def run(open_run: Callable[..., Run], write_run: Callable[..., Path], tmp_path_f
         output={"table": TABLE},
         drop_others=True,
     )
-    made = open_run(path, overwrite=True)
+    made = Run(load_spec(path), spark, lambda line: None, overwrite=True)
     pipeline.release(made)
     return made
 
