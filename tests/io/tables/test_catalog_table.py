@@ -118,8 +118,8 @@ def test_where_the_table_may_not_be_replaced_the_finished_release_stays(
     with pytest.raises(ConfigurationError, match="that no release made"):
         pipeline.release(other)
     assert run.public.read("certificate.json") == before
-    monkeypatch.setattr(pipeline, "require_replaceable", lambda *_: None)
-    monkeypatch.setattr(publish, "require_replaceable", lambda *_: None)
+    monkeypatch.setattr(pipeline, "require_replaceable_table", lambda *_: None)
+    monkeypatch.setattr(publish, "require_replaceable_table", lambda *_: None)
     with pytest.raises(ConfigurationError, match="that no release made"):
         pipeline.release(other)
     assert run.public.read("certificate.json") == before
