@@ -1,4 +1,4 @@
-"""The same preparation of columns as `table.preparing`, as expressions of Spark: the twin that tests compare with."""
+"""The preparation of `table.columns.preparing` as expressions of Spark: the twin that tests compare with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tclose_spark.io.tables.columns import quoted
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.preparing import MOMENTS, NUMBER
+from tclose_spark.table.columns.preparing import MOMENTS, NUMBER
 from tclose_spark.table.writing import write_number
 
 INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)

@@ -17,13 +17,13 @@ from tclose_spark.io.tables.check_columns import check_readable
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
+from tclose_spark.table.columns.preparing import NO_VALUE, as_text, judged_values, not_of_type
+from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import MOST_VALUES, Counts
 from tclose_spark.table.hierarchies.building import build_hierarchy
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.hierarchies.outline import Outline, OutlineNode
-from tclose_spark.table.preparing import NO_VALUE, as_text, judged_values, not_of_type
-from tclose_spark.table.spark_types import is_unsupported, type_name
 
 INTERNAL = "note: internal, because it shows values of people"
 Settings = QuasiIdentifier | SensitiveAttribute

@@ -19,11 +19,11 @@ from tclose_spark.io.tables.check_columns import check_readable
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
+from tclose_spark.table.columns.preparing import as_text, judged_values, plain
+from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
-from tclose_spark.table.preparing import as_text, judged_values, plain
-from tclose_spark.table.spark_types import is_unsupported, type_name
 
 COUNTS = pa.schema([("n", pa.list_(pa.int64()))])
 BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")

@@ -82,7 +82,7 @@ def _checked(session: Session, opened: OpenedTable) -> OpenedTable:
     """The table, checked here on Spark. The local engine checks it when it reads it."""
     if is_local(session):
         return opened
-    from tclose_spark.io.input.damaged_text import SourceTable, checked
+    from tclose_spark.io.input.spark.damaged_text import SourceTable, checked
 
     with errors_translated(session, opened):
         return replace(opened, table=checked(SourceTable(**vars(opened))))
@@ -92,7 +92,7 @@ def errors_translated(session: Session, *tables: OpenedTable) -> AbstractContext
     """Turns errors of tasks that read these tables into InputErrors."""
     if is_local(session):
         return nullcontext()
-    from tclose_spark.io.input.damaged_text import SourceTable, translate_read_errors
+    from tclose_spark.io.input.spark.damaged_text import SourceTable, translate_read_errors
 
     return translate_read_errors(*[SourceTable(**vars(opened)) for opened in tables])
 

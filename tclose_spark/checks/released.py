@@ -20,9 +20,9 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import engine_of, map_batches, observe, read_files, schema_of, select, session_of
 from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.columns.spark_types import delta_schema
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.spark_types import delta_schema
 
 ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
 MAGIC = b"PAR1"  # the first and last bytes of a Parquet file

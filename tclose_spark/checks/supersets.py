@@ -39,7 +39,7 @@ SIZE = pa.schema([("classes", pa.int64()), ("counts", pa.int64())])
 
 
 @dataclass(frozen=True)
-class BestBoxes:
+class BoxesOfClasses:
     """The best box of each open class. labels: of the open classes; boxes: by attribute, as BEST."""
 
     labels: Sequence[pa.Array]
@@ -100,7 +100,9 @@ def _unproven_sizes(attributes: Sequence[JudgedAttribute], n: int) -> Mapper:
     return unproven
 
 
-def _with_supersets(best: BestBoxes | None, attributes: Sequence[JudgedAttribute], n: int, schema: pa.Schema) -> Mapper:
+def _with_supersets(
+    best: BoxesOfClasses | None, attributes: Sequence[JudgedAttribute], n: int, schema: pa.Schema
+) -> Mapper:
     """Adds the superset that proves each class: the whole table, itself, or the best box. Looks up the boxes of all
     classes of a task together.
     """
@@ -139,7 +141,7 @@ def _size(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _in_boxes(
     tallies: Table, quasi: Sequence[JudgedQuasi], attributes: Sequence[JudgedAttribute], n: int, most: int
-) -> tuple[BestBoxes | None, list[str]]:
+) -> tuple[BoxesOfClasses | None, list[str]]:
     """(the best box of each open class, notes). None if there are too many classes for the driver."""
     sizes = collect(map_batches(select(tallies, ["n"]), _size, SIZE))
     classes, counts = (sum(column.to_pylist()) for column in sizes.columns)
@@ -162,7 +164,7 @@ def _in_boxes(
     columns = [[pa.chunked_array([next(labels)]) for _ in q.columns] for q in quasi]
     proofs = BoxProofs.of(columns, held.sizes, list(targets.values()), quasi, n, most)
     unproven = np.flatnonzero(np.any([target.open for target in targets.values()], axis=0))
-    best = BestBoxes(
+    best = BoxesOfClasses(
         [column.take(pa.array(unproven)) for column in tally.labels],
         {name: proofs.best(place, unproven) for place, name in enumerate(targets)},
     )

@@ -17,9 +17,9 @@ from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files, export_name, holds_files, read_by_spark, write_by_spark
+from tclose_spark.table.columns.preparing import NUMBER
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.preparing import NUMBER
 
 FORMULA = r"^[=+\-@\t\r]"
 """How a cell begins that a spreadsheet may take for a formula (OWASP, CSV injection)."""

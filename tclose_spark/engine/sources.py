@@ -72,24 +72,24 @@ class OpenedTable:
         """Turns errors of tasks that read the table into InputErrors."""
         if is_local(session_of(self.table)):
             return nullcontext()
-        from tclose_spark.io.input.damaged_text import translate_read_errors
+        from tclose_spark.io.input.spark.damaged_text import translate_read_errors
 
         return translate_read_errors(self._of_spark())
 
     def check_text(self) -> None:
         """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL."""
         if not is_local(session_of(self.table)):
-            from tclose_spark.io.input.damaged_text import check_text
+            from tclose_spark.io.input.spark.damaged_text import check_text
 
             check_text(self._of_spark())
 
     def malformed_rows(self, malformed: int, rows: int) -> InputError:
         """The error for a CSV file with malformed rows."""
-        from tclose_spark.io.input.damaged_text import malformed_rows
+        from tclose_spark.io.input.spark.damaged_text import malformed_rows
 
         return malformed_rows(self._of_spark(), malformed, rows)
 
     def _of_spark(self) -> Any:
-        from tclose_spark.io.input.damaged_text import SourceTable
+        from tclose_spark.io.input.spark.damaged_text import SourceTable
 
         return SourceTable(self.table, self.source, self.columns)

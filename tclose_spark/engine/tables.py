@@ -166,7 +166,7 @@ def write_tables(
     """Writes the tables that these files form as Delta tables into a folder, replacing tables of the same names. Their
     logs contain no statistics and no commit information.
 
-    files: TABLE and FILE (see `table.parquet`), and columns that are ignored; evaluated once.
+    files: TABLE and FILE (see `table.columns.parquet`), and columns that are ignored; evaluated once.
     trusts_text_writer: false to let Delta write the rows on Spark.
 
     Raises:

@@ -56,12 +56,12 @@ from tclose_spark.stages.staging.area import (
 from tclose_spark.stages.staging.batches import StagedColumns, read_batches, write_batch
 from tclose_spark.stages.staging.encode import Encoder
 from tclose_spark.table.arrays import IntArray, in_order
+from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError, parquet_files
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them

@@ -38,6 +38,8 @@ from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallie
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
+from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.domains import (
     MOST_VALUES,
@@ -51,9 +53,7 @@ from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
-from tclose_spark.table.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.row_hash import RowHash
-from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 
 VALUES = pa.schema([("value", pa.string()), ("n", pa.int64())])
 BROKEN, DAMAGED = "broken", "damaged"

@@ -26,9 +26,9 @@ from tclose_spark.suggesting.patterns import ISO_DATE, MARKED, count_matching
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
+from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
-from tclose_spark.table.preparing import as_text, judged_values, not_of_type
-from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name
 
 SEED = 2026
 DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
@@ -203,7 +203,7 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
         )
     opened = OpenedTable(table, source, names)
     if len(names) < len(schema_of(table)):
-        from tclose_spark.io.input.damaged_text import SourceTable, checked
+        from tclose_spark.io.input.spark.damaged_text import SourceTable, checked
 
         with opened.errors_translated():
             opened = replace(opened, table=checked(SourceTable(table, source, names)))

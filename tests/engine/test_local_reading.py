@@ -25,12 +25,12 @@ from tclose_spark.engine.local.tables import LocalTable
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import input_state
-from tclose_spark.io.input.damaged_text import SourceTable, check_text, checked, translate_read_errors
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.reading import read_table
+from tclose_spark.io.input.spark.damaged_text import SourceTable, check_text, checked, translate_read_errors
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.spark_types import MALFORMED, is_unsupported
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported
 
 Both = Callable[..., pa.Table]
 

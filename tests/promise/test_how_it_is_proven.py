@@ -318,9 +318,10 @@ def test_they_share_the_definitions() -> None:
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
         "table.arrays",  # and exact integers
         "table.dictionaries",
-        "table.parquet",  # the names of columns in which files travel
-        "table.preparing",  # the text of values
-        "table.spark_types",  # the names of types
+        "table.columns",  # a package of the next three
+        "table.columns.parquet",  # the names of columns in which files travel
+        "table.columns.preparing",  # the text of values
+        "table.columns.spark_types",  # the names of types
         "table.row_hash",  # of which a fingerprint is the sum
         "table.writing",
     }

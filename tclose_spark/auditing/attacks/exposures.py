@@ -27,8 +27,8 @@ from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.columns.preparing import BoolArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-from tclose_spark.table.preparing import BoolArray
 
 ROUNDING = 1e-9
 MEASURES = ("told", "certain", "alone")

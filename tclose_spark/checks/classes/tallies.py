@@ -21,9 +21,9 @@ from tclose_spark.engine.tables import collect, combine, gather, map_batches, se
 from tclose_spark.errors import InputError
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray, Mapper
+from tclose_spark.table.columns.preparing import as_text, plain
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, group_equal
 from tclose_spark.table.domains import Counts, TupleCounts, marginal
-from tclose_spark.table.preparing import as_text, plain
 
 ROWS_AT_ONCE = 1 << 20  # held in a task: about 100 MB for a dozen columns
 MOST_VALUES = 2_000_000  # distinct values, or tuples of them, that a driver holds

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from tclose_spark.engine.local.files import Partition
-from tclose_spark.table.preparing import as_text
+from tclose_spark.table.columns.preparing import as_text
 
 IN_QUOTES = '^$|[",\n\r]'
 FIRST_IN_QUOTES = f"^#|{IN_QUOTES}"  # or Spark's readers took the line for a comment

@@ -28,7 +28,7 @@ from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_options import encoding_of, option_of
 from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.spark_types import MALFORMED
+from tclose_spark.table.columns.spark_types import MALFORMED
 
 BLOCK = 1 << 22  # bytes that are parsed at once
 PART = 1 << 26  # bytes of a partition

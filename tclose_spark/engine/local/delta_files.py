@@ -17,7 +17,7 @@ from tclose_spark.engine.local.watched import Counting
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.spark_types import field_of, is_unsupported
+from tclose_spark.table.columns.spark_types import field_of, is_unsupported
 
 LOG = "_delta_log"
 FEATURES = {"timestampNtz"}

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.table.spark_types import arrow_schema, delta_schema
+from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
 LOG = "_delta_log/00000000000000000000.json"
 PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}

@@ -16,7 +16,14 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
 from tclose_spark.io.input import problems
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.spark_types import NAMES, UNREADABLE, field_of, is_unsupported, type_name, unsupported_field
+from tclose_spark.table.columns.spark_types import (
+    NAMES,
+    UNREADABLE,
+    field_of,
+    is_unsupported,
+    type_name,
+    unsupported_field,
+)
 
 BATCH = 1 << 16  # rows
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them

@@ -20,7 +20,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed
-from tclose_spark.table.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
+from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
 
 BATCH = 1 << 16  # rows
 PATTERN = set("*?[]{}\\")  # in a path that stands for several

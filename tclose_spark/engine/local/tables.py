@@ -19,7 +19,7 @@ from tclose_spark.engine.local import files as local_files
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.table.parquet import FILE, TABLE
+from tclose_spark.table.columns.parquet import FILE, TABLE
 
 Partition = Callable[[], Iterable[pa.RecordBatch]]
 """The batches of a partition, computed by each call."""

@@ -20,7 +20,7 @@ from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, delta_log, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
-from tclose_spark.table.spark_types import TYPE
+from tclose_spark.table.columns.spark_types import TYPE
 
 LARGE_VALUES = delta.LARGE_VALUES
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}

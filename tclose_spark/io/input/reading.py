@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_files import read_csv
-from tclose_spark.io.input.parquet_files import read_parquet
 from tclose_spark.io.input.read_errors import READ_ERRORS, condition_of, meaning
+from tclose_spark.io.input.spark.csv_files import read_csv
+from tclose_spark.io.input.spark.parquet_files import read_parquet
 from tclose_spark.io.storage.folders import for_spark
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed as renamed

@@ -11,7 +11,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
-from tclose_spark.table.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 
 SUPPRESSED = "suppressed"
 """The column of `linked` that marks suppressed rows."""

@@ -6,8 +6,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from tclose_spark.table import spark_types
-from tclose_spark.table.spark_types import MALFORMED as MALFORMED
+from tclose_spark.table.columns import spark_types
+from tclose_spark.table.columns.spark_types import MALFORMED as MALFORMED
 
 UNREADABLE = spark_types.UNREADABLE.decode()
 """The key in a column's metadata of why its values cannot be read, and the remedy."""

@@ -26,7 +26,7 @@ from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.io.tables.delta import LARGE_VALUES, write_delta
 from tclose_spark.io.tables.delta_log import list_files, scrub_table
-from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError
+from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError
 
 MADE = "made"  # the folder where files lie until they are in their tables
 FOOTER_LENGTH = 4  # bytes at the end of a Parquet file that hold the length of its footer

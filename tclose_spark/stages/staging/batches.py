@@ -15,7 +15,7 @@ import pyarrow as pa
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.table.spark_types import arrow_schema, delta_schema
+from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
 HASH = "hash"
 STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64())])

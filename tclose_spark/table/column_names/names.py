@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.errors import InputError
 from tclose_spark.runfile.quantities import parse_number
-from tclose_spark.table.spark_types import MALFORMED
+from tclose_spark.table.columns.spark_types import MALFORMED
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64

@@ -26,8 +26,8 @@ from tclose_spark.io.tables import made_files
 from tclose_spark.io.tables.delta_log import require_plain_table
 from tclose_spark.io.tables.made_files import rows_of, write_tables
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.table import parquet
-from tclose_spark.table.parquet import FILE, TABLE, ChangedFileError, parquet_files
+from tclose_spark.table.columns import parquet
+from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
 
 Settings = Callable[[Mapping[str, str]], AbstractContextManager[None]]
 

@@ -19,8 +19,8 @@ from spark_casts import not_of_type as in_spark
 from spark_casts import plain as in_one_form
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.preparing import as_text, is_damaged, judged_values, not_of_type, plain
-from tclose_spark.table.spark_types import type_name
+from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.spark_types import type_name
 
 RANDOM = np.random.default_rng(7)
 

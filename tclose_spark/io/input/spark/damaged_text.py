@@ -16,9 +16,9 @@ from pyspark.sql import types as T
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_files import NUL, REPLACEMENT, looks_like
 from tclose_spark.io.input.csv_options import as_bytes, is_utf8
 from tclose_spark.io.input.read_errors import READ_ERRORS, meaning
+from tclose_spark.io.input.spark.csv_files import NUL, REPLACEMENT, looks_like
 from tclose_spark.io.storage.folders import for_spark
 from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
