@@ -50,7 +50,7 @@ def write_sorted(table: DataFrame, path: str) -> None:
 
 
 def compare(spark: SparkSession, rows: int, folder: str) -> str:
-    table = generalized(spark, rows, f"{folder}/table.columns.parquet")
+    table = generalized(spark, rows, f"{folder}/table.parquet")
     found: dict[int, AuditResult] = {}
     floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
