@@ -30,11 +30,13 @@ _command_line: ContextVar[Callable[[str], object] | None] = ContextVar("command_
 
 def known(error: Exception) -> TcloseError | None:
     """An error from inside a task, or of a file system, in words for the user; None if its cause is not known."""
-    found: TcloseError | None = cause_of(text_of(error), AT_WORK)
-    if found is None and type(error).__module__.startswith(("pyspark", "py4j")):
+    own = "" if isinstance(error, ImportError | MemoryError) else f"{type(error).__name__}: "  # as Spark quotes others
+    found: TcloseError | None = cause_of(own + text_of(error), AT_WORK)
+    of_java = next((e for e in (error, error.__cause__) if type(e).__module__.startswith(("pyspark", "py4j"))), None)
+    if found is None and isinstance(of_java, Exception):
         from tclose_spark.io.input.read_errors import meaning
 
-        found = meaning(error)
+        found = meaning(of_java)
     if found is not None:
         return found
     if isinstance(error, ImportError):

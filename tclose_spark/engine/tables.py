@@ -42,7 +42,7 @@ def session_of(table: Table) -> Session:
 
 def schema_of(table: Table) -> pa.Schema:
     """The columns of a table as Arrow types, with the metadata of its fields (see `io.tables.columns`). A type that no
-    release has is a struct whose field names it (`type_name`).
+    release has is null, with its name in the metadata (`type_name`).
     """
     return engine_of(table).schema_of(table)
 

@@ -121,6 +121,8 @@ def profile_table(
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
+    if tallies.num_rows == 2 * MOST_VALUES:
+        raise InputError(f"{spec.input.path} has more than {MOST_VALUES:,} distinct values in all; use coarser ones")
     counted = read_tallies(tallies, spec.attributes, preparation.identifiers)
     if not counted.fingerprint.rows:
         raise InputError(f"input.path: {spec.input.path} has no rows")

@@ -105,9 +105,16 @@ def tally_classes(table: Table, labels: Sequence[str], sensitive: Sequence[str],
 
 
 def texts(column: pa.Array) -> pa.DictionaryArray:
-    """A column as text, `coded`. Each distinct value is written once."""
+    """A column as text, `coded`. Each distinct value is written once.
+
+    Raises:
+        ValueError: if two values have one text: they would be judged as one.
+    """
     values = coded(column)
-    written = coded(as_text(plain(values.dictionary)))  # two times may be the same text, when clocks are set back
+    distinct = plain(values.dictionary)
+    written = coded(as_text(distinct))
+    if len(written.dictionary) < len(coded(distinct).dictionary):
+        raise ValueError(f"two values of a column of {distinct.type} have one text")
     return pa.DictionaryArray.from_arrays(written.indices.take(values.indices), written.dictionary)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
 LOG = "_delta_log/00000000000000000000.json"
@@ -32,28 +35,36 @@ WITHOUT_ZONE = {
 Partition = Callable[[], Iterable[pa.RecordBatch]]
 
 
-def write_rows(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> list[Path]:
+def write_rows(
+    partitions: Sequence[Partition], schema: pa.Schema, folder: Path, dictionaries: bool = True
+) -> list[Path]:
     """Writes each partition that has rows into a Parquet file of a folder, without statistics; returns the files.
+
+    dictionaries: whether values are coded; not if each is a batch of rows.
 
     Raises:
         OSError: if a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for part in partitions:
+
+    def write(part: Partition) -> Path | None:
         file, writer = folder / f"part-{uuid4()}.parquet", None
         try:
             for batch in part():
                 if batch.num_rows:
                     writer = writer or pq.ParquetWriter(
-                        file, schema, store_schema=False, write_statistics=False, use_dictionary=False
+                        file, schema, store_schema=False, write_statistics=False, use_dictionary=dictionaries
                     )
                     writer.write_batch(batch.cast(schema) if batch.schema != schema else batch)
+            if writer is not None:
+                writer.add_key_value_metadata(WRITER)
         finally:
             if writer is not None:
                 writer.close()
-                written.append(file)
-    return written
+        return None if writer is None else file
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [file for file in pool.map(write, partitions) if file is not None]
 
 
 def read_parts(files: Sequence[Path], schema: pa.Schema) -> tuple[Partition, ...]:
@@ -115,12 +126,14 @@ def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
     ]
     log = folder / LOG
     log.parent.mkdir(parents=True)
-    log.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
+    partial_log = log.with_suffix(".partial")
+    partial_log.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
+    partial_log.replace(log)
 
 
 def read_log(folder: Path) -> tuple[pa.Schema, list[Path]]:
     """(the columns, the files) of a table of one commit, as `write_log` or Spark's path wrote it."""
-    actions = [json.loads(line) for line in (folder / LOG).read_text(encoding="utf-8").splitlines() if line]
+    actions = [json.loads(line) for line in (folder / LOG).read_text(encoding="utf-8").split("\n") if line]
     (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)
     files = [folder / unquote(action["add"]["path"]) for action in actions if "add" in action]
     return arrow_schema(text), files

@@ -75,6 +75,8 @@ class LocalEngine:
 
     def select(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
         places = [table.schema.get_field_index(name) for name in names]
+        if min(places, default=0) < 0:
+            raise KeyError(f"{places.count(-1)} columns are not in the table, or stand there twice")
 
         def picked(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
@@ -121,18 +123,20 @@ class LocalEngine:
     def observe(
         self, table: LocalTable, values: Mapping[str, How]
     ) -> tuple[LocalTable, Callable[[], Mapping[str, Any]]]:
-        seen: list[pa.RecordBatch] = []
+        seen: list[list[pa.RecordBatch]] = [[] for _ in table.partitions]  # of a partition's last computation
 
-        def watched(part: Partition) -> Iterator[pa.RecordBatch]:
+        def watched(place: int, part: Partition) -> Iterator[pa.RecordBatch]:
+            seen[place] = []
             for batch in part():
-                seen.append(pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values)))
+                seen[place].append(pa.RecordBatch.from_arrays([batch[name] for name in values], names=list(values)))
                 yield batch
 
         def read() -> Mapping[str, Any]:
-            found = pa.Table.from_batches(seen) if seen else pa.table({name: [None] for name in values})
+            batches = [batch for part in seen for batch in part]
+            found = pa.Table.from_batches(batches) if batches else pa.table({name: [None] for name in values})
             return {name: FUNCTIONS[how](found[name]).as_py() for name, how in values.items()}
 
-        parts = tuple(partial(watched, part) for part in table.partitions)
+        parts = tuple(partial(watched, i, part) for i, part in enumerate(table.partitions))
         return LocalTable(table.session, table.schema, parts), read
 
     def collect(self, table: LocalTable, most: int | None = None) -> pa.Table:
@@ -152,7 +156,7 @@ class LocalEngine:
         return LocalTaskSum(empty, merge)
 
     def write_rows(self, table: LocalTable, path: str) -> None:
-        local_files.write_rows(table.partitions, table.schema, Path(path))
+        local_files.write_rows(table.partitions, table.schema, Path(path), dictionaries=False)
 
     def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
         return LocalTable(session, schema, local_files.read_parts(sorted(Path(path).glob("*.parquet")), schema))
@@ -206,12 +210,19 @@ class _Once:
     def __init__(self, compute: Callable[[], Mapping[int, list[pa.RecordBatch]]]) -> None:
         self._compute, self._lock = compute, threading.Lock()
         self._parts: Mapping[int, list[pa.RecordBatch]] | None = None
+        self._error: BaseException | None = None
 
     def part(self, number: int) -> list[pa.RecordBatch]:
-        """The batches of a part."""
+        """The batches of a part. An error is raised for all parts, and nothing is computed again."""
         with self._lock:
+            if self._error is not None:
+                raise self._error
             if self._parts is None:
-                self._parts = self._compute()
+                try:
+                    self._parts = self._compute()
+                except BaseException as error:
+                    self._error = error
+                    raise
         return self._parts.get(number, [])
 
 

@@ -9,9 +9,10 @@ from typing import Any, Generic
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PySparkTypeError
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from tclose_spark.engine.protocol import How, Mapper, Value
@@ -20,7 +21,7 @@ from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, delta_log, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
-from tclose_spark.table.columns.spark_types import TYPE
+from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
 LARGE_VALUES = delta.LARGE_VALUES
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
@@ -38,13 +39,20 @@ def arrow_schema(table: DataFrame) -> pa.Schema:
         metadata = {}
         if UNREADABLE in field.metadata:
             metadata[UNREADABLE.encode()] = field.metadata[UNREADABLE].encode()
-        if isinstance(field.dataType, UNSUPPORTED):
+        kind = pa.null() if isinstance(field.dataType, UNSUPPORTED) else _arrow_type(field.dataType)
+        if pa.types.is_null(kind):
             metadata[TYPE] = field.dataType.simpleString().encode()
-            kind = pa.null()
-        else:
-            kind = to_arrow_type(field.dataType)
         fields.append(pa.field(field.name, kind, metadata=metadata or None))
     return pa.schema(fields)
+
+
+def _arrow_type(kind: T.DataType) -> pa.DataType:
+    """The Arrow type of values that a release can have; null for others, such as times without a day."""
+    try:
+        found = to_arrow_type(kind)
+    except PySparkTypeError:
+        return pa.null()
+    return found if found in NAMES or pa.types.is_decimal(found) else pa.null()
 
 
 class SparkEngine:

@@ -13,6 +13,8 @@ from pyspark.sql.types import StructType
 
 from tclose_spark.table.arrays import Mapper
 
+PLAIN = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+
 
 def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> DataFrame:
     """`DataFrame.mapInArrow` for columns of any name, without its cost for each task: see `forget_zip_importers` and
@@ -22,13 +24,21 @@ def map_batches(table: DataFrame, mapper: Mapper, schema: StructType | str) -> D
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         forget_zip_importers()
-        yield from mapper(batch.rename_columns(names) for batch in batches)
+        yield from mapper(_plain(batch.rename_columns(names)) for batch in batches)
         forget_zip_importers()
         freeze_modules()
 
     # Spark takes a dot or a backtick in a name for syntax.
     numbered = table.toDF(*map(str, range(len(names)))) if set("".join(names)) & set(".`") else table
     return numbered.mapInArrow(run, schema)
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with plain types in place of large ones, which some platforms hand over."""
+    kinds = [PLAIN.get(field.type, field.type) for field in batch.schema]
+    if kinds == batch.schema.types:
+        return batch
+    return batch.cast(pa.schema(list(zip(batch.schema.names, kinds, strict=True))))
 
 
 def forget_zip_importers() -> None:

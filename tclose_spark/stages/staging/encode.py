@@ -56,7 +56,7 @@ class Encoder:
 
 
 class EncodedTable:
-    """The staged rows of a table, for planning: on the driver if they are few, otherwise by Spark."""
+    """The staged rows of a table, for planning: held in this process if they are few, or on the local engine."""
 
     def __init__(self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
