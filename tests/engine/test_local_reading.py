@@ -589,6 +589,15 @@ def test_features_of_delta_need_spark(
     assert "input.options" in needs_spark(None, "people", "delta", timestampAsOf="2020-01-01")
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_delta_table_is_read_as_one_only(
+    both_refuse: Callable[..., str], spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """Its files hold rows that were deleted."""
+    spark.range(3).write.format("delta").save(f"{tmp_path}/people")
+    assert "is a Delta table, whose files also hold deleted rows" in both_refuse(None, "people", kind)
+
+
 # --- tables in memory, and states
 
 

@@ -136,11 +136,13 @@ def _files(path: Path, source: Input) -> list[Path]:
     """The files of an input of CSV or Parquet.
 
     Raises:
-        InputError: if there is none.
-        NeedsSparkError: if it has folders, or belongs to a Delta table.
+        InputError: if there is none, or it is a Delta table.
+        NeedsSparkError: if it has folders, or is a part of a Delta table.
     """
-    if any((folder / delta_files.LOG).is_dir() for folder in (path, *path.parents)):
-        raise NeedsSparkError(f"input.path: {source.path} is a Delta table, or a part of one")
+    if (path / delta_files.LOG).is_dir():
+        raise problems.is_delta(source)
+    if any((folder / delta_files.LOG).is_dir() for folder in path.parents):
+        raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
     found = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
     if any(file.is_dir() for file in found):
         raise NeedsSparkError(f"input.path: {source.path} has folders in it")

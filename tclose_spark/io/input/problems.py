@@ -28,6 +28,13 @@ def not_of_format(source: Input, what: str) -> InputError:
     return InputError(f"input.path: {source.path} cannot be read as {source.format} ({what})")
 
 
+def is_delta(source: Input) -> InputError:
+    """The files of a Delta table would be read as they lie, with rows that were deleted or replaced."""
+    return InputError(
+        f"input.path: {source.path} is a Delta table, whose files also hold deleted rows; set input.format: delta"
+    )
+
+
 def empty_csv(source: Input) -> InputError:
     """A CSV file has no line."""
     return InputError(f"input.path: {source.path} is empty (0 bytes, or blank lines only)")
