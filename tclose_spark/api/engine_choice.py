@@ -28,7 +28,9 @@ SETTINGS = "TCLOSE_SPARK_"
 MOST_BYTES = 10**9
 """The largest input on disk that `auto` leaves to this process."""
 MOST_ROWS = 2_000_000
-"""The largest table in memory that `auto` leaves to this process."""
+"""The most rows that `auto` leaves to this process, which holds them in some 2 GiB. A gigabyte of Parquet has many
+more.
+"""
 LOCAL_VERBS = frozenset(
     {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
     | {"audit", "explain", "hierarchy"}
@@ -48,8 +50,8 @@ class Asked:
 class Work:
     """What the choice depends on.
 
-    needs: what only Spark can do; empty if there is nothing. size: bytes of the input on disk. rows: those of a table
-    in memory.
+    needs: what only Spark can do; empty if there is nothing. size: bytes of the input on disk. rows: of the table, None
+    if it is not read. Of files, MOST_ROWS and a few are counted at most.
     """
 
     needs: str = ""
@@ -106,11 +108,11 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
         return Choice(SPARK, f"{work.needs} needs it")
     if present:
         return Choice(SPARK, present)
-    if work.rows is None:
-        what = f"{_written(work.size)} of files" if work.size else "nothing to read"
-        most = _written(MOST_BYTES) if work.size > MOST_BYTES else ""
+    most = f"{MOST_ROWS:,} rows" if (work.rows or 0) > MOST_ROWS else ""
+    if work.size:
+        what, most = f"{_written(work.size)} of files", _written(MOST_BYTES) if work.size > MOST_BYTES else most
     else:
-        what, most = f"{work.rows:,} rows in memory", f"{MOST_ROWS:,}" if work.rows > MOST_ROWS else ""
+        what = "nothing to read" if work.rows is None else f"{work.rows:,} rows in memory"
     return Choice(SPARK, f"{what}, more than {most}") if most else Choice(LOCAL, f"{what}, no Spark session")
 
 
@@ -122,7 +124,12 @@ def work_of(verb: str, spec: ReleaseSpec | None = None, table: Any = None, sourc
     needs = next(chain(_input_needs(source, table), () if spec is None else _needs(spec)), "")
     if table is not None:
         return Work(needs=needs, rows=None if is_spark(table) else table.num_rows)
-    return Work(needs=needs, size=0 if source.is_frame else driver.size_on_disk(source.path))
+    if needs or source.is_frame:
+        return Work(needs=needs)
+    from tclose_spark.engine.local.reading import count_rows
+
+    size = driver.size_on_disk(source.path)
+    return Work(size=size, rows=count_rows(source, MOST_ROWS) if 0 < size <= MOST_BYTES else None)
 
 
 def _input_needs(source: Input, table: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,20 @@ import pyarrow as pa
 
 from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
 from tclose_spark.checks.labels.coverage import Coverage
-from tclose_spark.engine.protocol import How, Mapper, Session, Table
+from tclose_spark.engine.protocol import How, Mapper, Session, Table, TaskSum
 from tclose_spark.engine.tables import (
     map_batches,
     observe,
     read_delta,
     send_to_tasks,
     session_of,
+    task_sum,
     the_task,
     write_tables,
 )
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import LINKED, Run
-from tclose_spark.io.spark.progress import TaskCounter
+from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
@@ -110,7 +112,7 @@ def _write(run: Run, anonymizer: Anonymizer) -> Written:
 
 def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) -> None:
     files = anonymizer.files(read_rows(run))
-    with anonymizer.blocks_done.watched(anonymizer.plan.blocks, run.progress):
+    with watched(lambda: anonymizer.blocks_done.value, anonymizer.plan.blocks, run.progress):
         write_tables(files, anonymizer.tables, run.staging, trusts_text_writer)
 
 
@@ -154,7 +156,7 @@ class Anonymizer:
             if q.name in spec.aggregates
         )
         self.observed: Callable[[], Mapping[str, Any]]
-        self.blocks_done: TaskCounter
+        self.blocks_done: TaskSum[int]
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
         self.refused_cuts: RefusedCuts | None
@@ -203,7 +205,7 @@ class Anonymizer:
         observed while the files are written: see `written`.
         """
         session: Session = session_of(batches)
-        self.blocks_done = TaskCounter(session)
+        self.blocks_done = task_sum(session, int, add)
         self.minimality = MinimalityCounter.of(session, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(session, self.profile, self.plan.tasks)
         self.refused_cuts = RefusedCuts.of(session, self.spec, self.attributes)

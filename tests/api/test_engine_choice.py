@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -12,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from people import PEOPLE, ROLES
 from pyspark.sql import SparkSession
 
 import tclose_spark as tc
 from tclose_spark import cli, pipeline
-from tclose_spark.api import session
+from tclose_spark.api import engine_choice, session
 from tclose_spark.api.arguments import given_run
 from tclose_spark.api.engine_choice import (
     LOCAL_VERBS,
@@ -101,6 +104,8 @@ def test_an_engine_is_chosen_by_size_and_by_what_is_there() -> None:
         (Work(size=MOST_BYTES), "local"),
         (Work(size=MOST_BYTES + 1), "spark"),
         (Work(rows=MOST_ROWS), "local"),
+        (Work(size=9, rows=MOST_ROWS), "local"),
+        (Work(size=9, rows=MOST_ROWS + 1), "spark"),
         (Work(rows=MOST_ROWS + 1), "spark"),
         (Work(needs="output.table"), "spark"),
     ):
@@ -117,6 +122,7 @@ def test_the_reason_is_told() -> None:
         (Asked(), Work(), ""),
         (Asked(), Work(rows=3000), ""),
         (Asked(), Work(rows=3_000_000), ""),
+        (Asked(), Work(size=41_000_000, rows=2_000_001), ""),
         (Asked(), Work(size=2_300_000_000), ""),
         (Asked(), Work(needs="output.table"), ""),
         (Asked(), Work(), "a Spark session is active"),
@@ -125,7 +131,8 @@ def test_the_reason_is_told() -> None:
         "engine     local: 2.5 MB of files, no Spark session",
         "engine     local: nothing to read, no Spark session",
         "engine     local: 3,000 rows in memory, no Spark session",
-        "engine     spark: 3,000,000 rows in memory, more than 2,000,000",
+        "engine     spark: 3,000,000 rows in memory, more than 2,000,000 rows",
+        "engine     spark: 41 MB of files, more than 2,000,000 rows",
         "engine     spark: 2.3 GB of files, more than 1 GB",
         "engine     spark: output.table needs it",
         "engine     spark: a Spark session is active",
@@ -190,10 +197,30 @@ def test_what_only_spark_can_do(settings: dict[str, Any], needs: str) -> None:
             choose_engine(Asked("local"), work, "")
 
 
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "delta"])
+def test_small_files_of_many_rows_are_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """A gigabyte of Parquet may hold more rows than this process."""
+    table, path = pa.table({"age": pa.array([1] * 5000), "disease": ["flu"] * 5000}), tmp_path / f"people.{kind}"
+    if kind == "parquet":
+        path.mkdir()
+        pq.write_table(table.slice(0, 2000), path / "part-1.parquet")
+        pq.write_table(table.slice(2000), path / "part-2.parquet")
+    elif kind == "delta":
+        write_deltalake(path, table)
+    else:
+        with (gzip.open if kind.endswith("gz") else open)(path, "wb") as file:
+            pa_csv.write_csv(table, file)
+    spec = spec_with(input={"path": str(path), "format": kind.removesuffix(".gz")})
+    monkeypatch.setattr(engine_choice, "MOST_ROWS", 5001)
+    assert choose_engine(Asked(), work_of("release", spec), "").name == "local"
+    monkeypatch.setattr(engine_choice, "MOST_ROWS", 4999)
+    assert choose_engine(Asked(), work_of("release", spec), "").name == "spark"
+
+
 def test_the_table_decides(tmp_path: Path, spark: SparkSession) -> None:
     pq.write_table(TABLE, tmp_path / "a.parquet")
     spec = spec_with(input={"path": str(tmp_path / "a.parquet")})
-    assert work_of("profile", spec) == Work(size=(tmp_path / "a.parquet").stat().st_size)
+    assert work_of("profile", spec) == Work(size=(tmp_path / "a.parquet").stat().st_size, rows=2)
     assert work_of("release", spec_with(), TABLE) == Work(rows=2)
     assert work_of("release", spec_with(), spark.range(2)).needs == "a DataFrame of Spark"
 

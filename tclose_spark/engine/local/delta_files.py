@@ -16,10 +16,10 @@ from tclose_spark.engine.local.parquet_files import open_parquet
 from tclose_spark.engine.local.watched import Counting
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
+from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import field_of, is_unsupported
 
-LOG = "_delta_log"
 FEATURES = {"timestampNtz"}
 """Reader features of tables whose files hold the rows as they are."""
 NO_CONSTANTS = (pa.types.is_timestamp, pa.types.is_floating, pa.types.is_binary)
@@ -66,7 +66,7 @@ def commit_of(folder: Path, source: Input) -> Commit | None:
     """The commit that is read; None if the log lacks it."""
     try:
         version = _opened(folder, source, None).version()
-        written = (folder / LOG / f"{version:020}.json").stat().st_mtime_ns // 1_000_000
+        written = (folder / LOGS / f"{version:020}.json").stat().st_mtime_ns // 1_000_000
     except (NeedsSparkError, OSError):
         return None
     time = datetime.fromtimestamp(written // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -81,8 +81,8 @@ def _opened(folder: Path, source: Input, version: int | None) -> Any:
     wanted = str(source.options.get(AS_OF, "")) if version is None else str(version)
     if set(source.options) - {AS_OF} or not (wanted or "0").isdecimal():
         raise NeedsSparkError(f"input.options: {source.path} is read with options of Spark's reader")
-    if not (folder / LOG).is_dir():
-        if any((above / LOG).is_dir() for above in folder.parents):
+    if not (folder / LOGS).is_dir():
+        if any((above / LOGS).is_dir() for above in folder.parents):
             raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
         raise problems.missing(source)
     try:

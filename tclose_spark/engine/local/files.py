@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.tables.delta_log import LOG, SETTINGS
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
-LOG = "_delta_log/00000000000000000000.json"
-PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
-"""The properties of every written Delta table."""
 PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 WITHOUT_ZONE = {
     "minReaderVersion": 3,
@@ -33,6 +31,7 @@ WITHOUT_ZONE = {
 """What a table requires of its readers and writers: without, and with times that have no zone."""
 
 Partition = Callable[[], Iterable[pa.RecordBatch]]
+"""The batches of a partition, computed by each call."""
 
 
 def write_rows(
@@ -106,7 +105,7 @@ def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": delta_schema(schema),
                 "partitionColumns": [],
-                "configuration": PROPERTIES,
+                "configuration": SETTINGS,
                 "createdTime": now,
             }
         },

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tclose_spark.engine.local import csv_files, delta_files, parquet_files
 from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
@@ -18,6 +22,7 @@ from tclose_spark.io.input.arrow_frames import as_arrow, readable
 from tclose_spark.io.input.states import Commit, state_of_files, walked
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path
+from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed
 from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
@@ -139,9 +144,9 @@ def _files(path: Path, source: Input) -> list[Path]:
         InputError: if there is none, or it is a Delta table.
         NeedsSparkError: if it has folders, or is a part of a Delta table.
     """
-    if (path / delta_files.LOG).is_dir():
+    if (path / LOGS).is_dir():
         raise problems.is_delta(source)
-    if any((folder / delta_files.LOG).is_dir() for folder in path.parents):
+    if any((folder / LOGS).is_dir() for folder in path.parents):
         raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
     found = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
     if any(file.is_dir() for file in found):
@@ -153,6 +158,24 @@ def _files(path: Path, source: Input) -> list[Path]:
 
 def _is_hidden(name: str) -> bool:
     return (name.startswith(HIDDEN) and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+
+
+def count_rows(source: Input, most: int) -> int:
+    """The rows of files on this disk, before they are read: by the footers of Parquet, or the lines of CSV. Counts no
+    file more once there are more than `most`. Files that cannot be read count for nothing; reading them reports why.
+    """
+    path, rows = local_path(source.path) or Path(), 0
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if rows > most:
+            break
+        with suppress(OSError, EOFError, zlib.error, pa.ArrowException):
+            if source.format == "csv" and file.is_file():
+                with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as opened:
+                    while rows <= most and (block := opened.read(1 << 22)):
+                        rows += block.count(b"\n")
+            elif source.format != "csv":
+                rows += pq.read_metadata(file).num_rows
+    return rows
 
 
 def commit_of(source: Input) -> Commit | None:

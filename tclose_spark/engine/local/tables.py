@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.engine.local import files as local_files
+from tclose_spark.engine.local.files import Partition
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.table.columns.parquet import FILE, TABLE
 
-Partition = Callable[[], Iterable[pa.RecordBatch]]
-"""The batches of a partition, computed by each call."""
 FUNCTIONS = {"sum": pc.sum, "min": pc.min, "max": pc.max}
 
 

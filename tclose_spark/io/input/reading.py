@@ -9,6 +9,7 @@ from tclose_spark.io.input.read_errors import READ_ERRORS, condition_of, meaning
 from tclose_spark.io.input.spark.csv_files import read_csv
 from tclose_spark.io.input.spark.parquet_files import read_parquet
 from tclose_spark.io.storage.folders import for_spark, local_path
+from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed as renamed
 
@@ -37,7 +38,7 @@ def read_table(spark: SparkSession, source: Input, version: int | None = None) -
 def _read(spark: SparkSession, source: Input, version: int | None) -> DataFrame:
     reader = spark.read.options(**source.options)
     folder = local_path(source.path)
-    if source.format in ("csv", "parquet") and folder is not None and (folder / "_delta_log").is_dir():
+    if source.format in ("csv", "parquet") and folder is not None and (folder / LOGS).is_dir():
         raise problems.is_delta(source)
     try:
         if source.format == "csv":

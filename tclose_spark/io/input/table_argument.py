@@ -10,6 +10,7 @@ from typing import Any
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import is_missing
+from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Input
 
@@ -69,7 +70,7 @@ def guess_format(path: str) -> str:
     for ending, kind in ENDINGS.items():
         if bare.endswith(ending):
             return kind
-    if (Path(path) / "_delta_log").is_dir():
+    if (Path(path) / LOGS).is_dir():
         return "delta"
     if Path(path).is_dir():
         return "csv" if any(Path(path).glob("*.csv")) else "parquet"

@@ -1,4 +1,4 @@
-"""Progress of tasks: completed blocks, counted on the driver and shown during a write."""
+"""Progress of tasks: completed blocks, shown during a write."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
-
-from tclose_spark.io.local_session import LocalSession
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Show = Callable[[int], None]
 Progress = Callable[[int], AbstractContextManager[Show]]
@@ -39,58 +33,27 @@ def spoken(total: int, announce: Callable[[str], None], what: str, every: float 
     yield show
 
 
-class _LocalSum:
-    """An accumulator of this process, whose threads add to it."""
-
-    def __init__(self) -> None:
-        self.value, self._lock = 0, threading.Lock()
-
-    def add(self, number: int) -> None:
-        with self._lock:
-            self.value += number
-
-
-def _accumulator(spark: SparkSession) -> Any | None:
-    from pyspark.errors import PySparkException
-
-    try:
-        return spark.sparkContext.accumulator(0)
-    except (PySparkException, AttributeError):
-        return None
-
-
-class TaskCounter:
-    """A number that tasks increase and the driver reads, for display only: a repeated task counts again.
-
-    Sessions without a context (Spark Connect) do not count.
+@contextmanager
+def watched(done: Callable[[], int | None], total: int, progress: Progress) -> Iterator[None]:
+    """Shows a number that tasks increase during the body. done: the number so far, None if nothing counts. It is for
+    display only.
     """
+    ended = threading.Event()
+    with progress(total) as show:
+        watcher = threading.Thread(target=_watch, args=(done, total, show, ended), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
 
-    def __init__(self, session: SparkSession | LocalSession) -> None:
-        self._sum = _LocalSum() if isinstance(session, LocalSession) else _accumulator(session)
 
-    def add(self, number: int) -> None:
-        """In a task."""
-        if self._sum is not None:
-            self._sum.add(number)
-
-    @contextmanager
-    def watched(self, total: int, progress: Progress) -> Iterator[None]:
-        """Shows the number during the body."""
-        ended = threading.Event()
-        with progress(total) as show:
-            watcher = threading.Thread(target=self._watch, args=(total, show, ended), daemon=True)
-            watcher.start()
-            try:
-                yield
-            finally:
-                ended.set()
-                watcher.join()
-
-    def _watch(self, total: int, show: Show, ended: threading.Event) -> None:
-        shown, last = 0, False
-        while not last:
-            last = ended.wait(SECONDS)
-            done = 0 if self._sum is None else min(self._sum.value, total)
-            if done != shown:
-                shown = done
-                show(done)
+def _watch(done: Callable[[], int | None], total: int, show: Show, ended: threading.Event) -> None:
+    shown, last = 0, False
+    while not last:
+        last = ended.wait(SECONDS)
+        now = min(done() or 0, total)
+        if now != shown:
+            shown = now
+            show(now)

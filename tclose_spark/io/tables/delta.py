@@ -13,9 +13,8 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.spark.capabilities import set_if_allowed, setting, settings_below
 from tclose_spark.io.storage.folders import for_spark
 from tclose_spark.io.tables.columns import quoted
+from tclose_spark.io.tables.delta_log import SETTINGS
 
-SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
-"""The properties of every written Delta table."""
 STATISTICS = "parquet.column.statistics.enabled"  # unknown to the Parquet of Spark 4.0
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 LARGE_VALUES = {
