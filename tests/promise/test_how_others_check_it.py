@@ -17,6 +17,7 @@ from strategies import CITIES
 from third_party import ThirdParty, as_spark_writes, certificate_of, ends, members, reached, read_table
 
 from tclose_spark import pipeline
+from tclose_spark.io.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +115,16 @@ def test_the_input_s_counts_in_the_order_of_the_domain(party: ThirdParty, left_o
             "size": entry["m"],
             "counts": [counts[value] for value in entry["domain"]["values"]],
         }
+
+
+@promises("A floating-point number has the fewest digits that identify it, as Spark writes it on Java 19 or later.")
+def test_floating_point_numbers_have_the_fewest_digits(make_run: Callable[..., Run]) -> None:
+    """Java 17 writes the first as 9.9999998E10."""
+    weight = pa.array([1e11, 0.1, 2e-3] * 20, pa.float32())
+    table = pa.table({"age": range(60), "weight": weight})
+    certificate = pipeline.release(make_run(table, quasi={"age": {"type": "numeric"}}, sensitive={"weight": {}}))
+    (entry,) = certificate["attributes"]["sensitive"].values()
+    assert set(entry["domain"]["values"]) == {"1.0E11", "0.1", "0.002"}
 
 
 @promises("NULL means missing.")
