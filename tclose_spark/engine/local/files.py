@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.tables.delta_log import LOG, SETTINGS
+from tclose_spark.io.tables.delta_log import LOG, PROPERTIES
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
@@ -105,7 +105,7 @@ def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
                 "format": {"provider": "parquet", "options": {}},
                 "schemaString": delta_schema(schema),
                 "partitionColumns": [],
-                "configuration": SETTINGS,
+                "configuration": PROPERTIES,
                 "createdTime": now,
             }
         },

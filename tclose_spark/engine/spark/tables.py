@@ -19,7 +19,7 @@ from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.spark import shuffles, workers
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
-from tclose_spark.io.tables import delta, delta_log, made_files
+from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
@@ -130,7 +130,7 @@ class SparkEngine:
         delta.write_delta(table, path)
 
     def write_and_read(self, table: DataFrame, path: str) -> DataFrame:
-        return delta_log.write_and_read(table, path)
+        return delta.write_and_read(table, path)
 
     def read_files(self, session: SparkSession, folder: str) -> DataFrame | None:
         if java_of(session) is None:

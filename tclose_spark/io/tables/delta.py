@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.spark.capabilities import set_if_allowed, setting, settings_below
-from tclose_spark.io.storage.folders import for_spark
+from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting, settings_below
+from tclose_spark.io.storage.folders import NO_PATTERN, for_spark, open_folder
 from tclose_spark.io.tables.columns import quoted
-from tclose_spark.io.tables.delta_log import SETTINGS
+from tclose_spark.io.tables.delta_log import PROPERTIES, data_files, scrub_table
 
 STATISTICS = "parquet.column.statistics.enabled"  # unknown to the Parquet of Spark 4.0
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -47,11 +47,25 @@ def write_delta(table: DataFrame, path: str) -> None:
     """
     try:
         with _no_defaults(table.sparkSession):
-            bare(table).write.format("delta").mode("error").options(**SETTINGS).save(for_spark(path))
+            bare(table).write.format("delta").mode("error").options(**PROPERTIES).save(for_spark(path))
     except PySparkException as error:
         if "EXISTS" in (error.getCondition() or ""):
             raise ConfigurationError(f"{path} holds a table already") from None
         raise
+
+
+def write_and_read(table: DataFrame, path: str) -> DataFrame:
+    """A table that is written to a path as Delta and then read from there."""
+    spark = table.sparkSession
+    write_delta(table, path)
+    parent, _, name = path.rpartition("/")
+    folder = open_folder(parent, spark)
+    scrub_table(folder, name)
+    if java_of(spark) is None:  # a shared platform, and such may refuse files with a log of Delta beside them
+        return read_delta(spark, path)
+    files = [for_spark(f"{path}/{file}") for file in data_files(folder, name)]
+    # By the names of its files: platforms refuse to read a folder with a log of Delta as anything else.
+    return spark.read.schema(table.schema).options(**NO_PATTERN).parquet(*files)
 
 
 @contextmanager

@@ -11,46 +11,26 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, unquote
 
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark, open_folder
+from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import strict_json
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 LOGS = "_delta_log"
 LOG = f"{LOGS}/00000000000000000000.json"
 ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
 META_DATA = {"id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"}
-SETTINGS = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
+PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
 """The properties of every written Delta table."""
 FEATURES = {"appendOnly", "invariants", "timestampNtz"}
 """Of Delta, that change nothing in what readers of a table without constraints read."""
 
 
-def write_and_read(table: DataFrame, path: str) -> DataFrame:
-    """A table that is written to a path as Delta and then read from there."""
-    from tclose_spark.io.spark.capabilities import java_of
-    from tclose_spark.io.tables.delta import read_delta, write_delta
-
-    spark = table.sparkSession
-    write_delta(table, path)
-    parent, _, name = path.rpartition("/")
-    folder = open_folder(parent, spark)
-    scrub_table(folder, name)
-    if java_of(spark) is None:  # a shared platform, and such may refuse files with a log of Delta beside them
-        return read_delta(spark, path)
-    files = [for_spark(f"{path}/{file}") for file in _files(folder, name)]
-    # By the names of its files: platforms refuse to read a folder with a log of Delta as anything else.
-    return spark.read.schema(table.schema).options(**NO_PATTERN).parquet(*files)
-
-
 def list_files(folder: Folder, table: str) -> None:
     """Replaces the list in a table's log by the Parquet files in its folder; otherwise as `scrub_table`."""
-    listed = _files(folder, table)
+    listed = data_files(folder, table)
     now = int(time.time() * 1000)
     added = [
         {
@@ -139,7 +119,7 @@ def _is_plain(meta: Mapping[str, Any]) -> bool:
         and set(meta) == META_DATA
         and meta["format"] == {"provider": "parquet", "options": {}}
         and meta["partitionColumns"] == []
-        and meta["configuration"] == SETTINGS
+        and meta["configuration"] == PROPERTIES
     )
 
 
@@ -184,7 +164,7 @@ def later_commits(folder: Folder, table: str) -> list[str]:
 
 def _strays(folder: Folder, table: str) -> list[str]:
     """Data files in a table's folder that its log does not list, and checksums of missing files."""
-    listed = _files(folder, table)
+    listed = data_files(folder, table)
     known = {*listed, *(f".{name}.crc" for name in listed), LOGS}
     return [name for name in folder.names(table) if name not in known]
 
@@ -195,7 +175,7 @@ def _listed(actions: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {unquote(file["path"]): file["size"] for file in added}
 
 
-def _files(folder: Folder, table: str) -> dict[str, int]:
+def data_files(folder: Folder, table: str) -> dict[str, int]:
     """The data files that a table's log lists, with their bytes."""
     return _listed(_actions(folder, table))
 

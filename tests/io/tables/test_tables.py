@@ -19,8 +19,8 @@ from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted
-from tclose_spark.io.tables.delta import write_delta
-from tclose_spark.io.tables.delta_log import require_plain_table, scrub_table, write_and_read
+from tclose_spark.io.tables.delta import write_and_read, write_delta
+from tclose_spark.io.tables.delta_log import require_plain_table, scrub_table
 from tclose_spark.runfile.spec import Input
 
 RunFile = Callable[..., Path]
