@@ -23,7 +23,7 @@ LOCAL: Literal["local"] = "local"
 SPARK: Literal["spark"] = "spark"
 VARIABLE = "TCLOSE_ENGINE"
 RUN_FILE = "the run file"
-SETTINGS = "TCLOSE_SPARK_"
+SPARK_VARIABLES = "TCLOSE_SPARK_"
 """How variables begin that set up Spark."""
 MOST_BYTES = 10**9
 """The largest input on disk that `auto` leaves to this process."""
@@ -163,7 +163,7 @@ def _needs(spec: ReleaseSpec) -> Iterator[str]:
 
 def spark_present() -> str:
     """What this process or its environment has of Spark; empty if there is nothing."""
-    for name in ("SPARK_REMOTE", MASTER_VARIABLE, *sorted(n for n in os.environ if n.startswith(SETTINGS))):
+    for name in ("SPARK_REMOTE", MASTER_VARIABLE, *sorted(n for n in os.environ if n.startswith(SPARK_VARIABLES))):
         if name in os.environ:
             return f"{name} is set"
     if driver.is_submitted():

@@ -16,7 +16,7 @@ from tclose_spark.runfile.section import Exact, Section
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
-SETTINGS = (
+KNOWN_SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
     "leaf), hierarchy=FILE"
 )
@@ -161,7 +161,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
     for part in settings.split(",") if settings else ():
         key, equals, value = part.partition("=")
         if not equals or not value:
-            raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {SETTINGS}")
+            raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {KNOWN_SETTINGS}")
         if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
             raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
         if key in ("t", "missing"):
@@ -182,7 +182,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
                 )
             diversity[key] = {"c": c, "l": _whole(text, key, level)}
         else:
-            raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {SETTINGS}")
+            raise ConfigurationError(f"--sensitive {text}: unknown setting {key!r}; expected {KNOWN_SETTINGS}")
     return {**attribute, "l": diversity} if diversity else attribute
 
 

@@ -27,7 +27,7 @@ LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill":
 CURVES = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#7f7f7f", "#7a5cb8")
 """Colours of curves, after Okabe and Ito; readers who do not see all colours distinguish them by SHAPES."""
 SHAPES = "osD^"
-SETTINGS: dict[Any, Any] = {
+PLOT_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tclose",
     "font.size": 10.5,
@@ -197,7 +197,7 @@ def _drawn(draw: Callable[..., None], height: float, description: str, panels: i
     from matplotlib.figure import Figure
 
     rows, columns = -(-panels // 2), min(panels, 2)
-    with rc_context(SETTINGS):
+    with rc_context(PLOT_STYLE):
         figure = Figure(figsize=(WIDTH * (1 if columns == 1 else 1.6), height * rows), layout="constrained")
         figure.patch.set_visible(False)
         every = figure.subplots(rows, columns, squeeze=False).flatten()

@@ -18,7 +18,7 @@ import pyarrow as pa
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.dictionaries import coded, codes_of
 
-MISSING = b"missing"  # BLAKE2b's personalization: a missing value is no text, and no number
+PERSONALIZATION = b"missing"  # of BLAKE2b for a missing value: a missing value is no text, and no number
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,7 +47,7 @@ class RowHash:
 
 def _hash_values(key: bytes, values: pa.Array) -> HashArray:
     """The keyed hash of each value, shape (values,)."""
-    keyed, missing = blake2b(key=key, digest_size=8), blake2b(key=key, digest_size=8, person=MISSING).digest()
+    keyed, missing = blake2b(key=key, digest_size=8), blake2b(key=key, digest_size=8, person=PERSONALIZATION).digest()
     digests = []
     for value, absent in zip(_as_bytes(values), values.is_null().to_pylist(), strict=True):
         hasher = keyed.copy()

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 import tclose_spark as tc
 from tclose_spark.io import interrupts
 from tclose_spark.io.spark import driver
-from tclose_spark.io.spark.session import SETTINGS, borrowed, require_delta_of
+from tclose_spark.io.spark.session import SESSION_SETTINGS, borrowed, require_delta_of
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import FRAME
 
@@ -259,9 +259,9 @@ def test_a_session_of_others_gets_its_settings_back(spark: SparkSession, monkeyp
     spark.conf.unset(own)
     try:
         with borrowed(spark):
-            assert {name: spark.conf.get(name) for name in SETTINGS} == SETTINGS
+            assert {name: spark.conf.get(name) for name in SESSION_SETTINGS} == SESSION_SETTINGS
         assert spark.conf.get(key) == "Asia/Tokyo"
-        assert spark.conf.get(own, None) != SETTINGS[own]
+        assert spark.conf.get(own, None) != SESSION_SETTINGS[own]
     finally:
         spark.conf.set(key, was)
 

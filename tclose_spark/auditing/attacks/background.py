@@ -31,8 +31,8 @@ from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
-MOST_BOXES = 2_000_000  # distinct classes, all of which go to every task
-MISSING, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
+MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
+ABSENT, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
 FITS = pa.schema([("box", pa.int64()), ("people", pa.int64())])
@@ -68,14 +68,14 @@ class Axis:
             intervals = [one for label in published if (one := interval_or_none(label)) is not None]
             texts = sorted(label for label in published if interval_or_none(label) is None)
             ends = tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)}))
-            return Axis(ends=ends, places={text: MISSING - 1 - i for i, text in enumerate(texts)})
+            return Axis(ends=ends, places={text: ABSENT - 1 - i for i, text in enumerate(texts)})
         values = {value for label in published for value in (set_members(label) if quasi.loss.sets else [label])}
         return Axis(places={value: code for code, value in enumerate(sorted(values))})
 
     def point(self, value: str | None) -> int:
         """The code of a raw value."""
         if value is None:
-            return MISSING
+            return ABSENT
         if self.ends is None:
             places = self.places or {}
             return next((places[form] for form in _forms(value) if form in places), UNCOVERED)
@@ -94,7 +94,7 @@ class Axis:
         if label == ROOT:
             return [EVERYTHING]
         if label is None:
-            return [(MISSING, MISSING)]
+            return [(ABSENT, ABSENT)]
         places = self.places or {}
         interval = interval_or_none(label) if self.ends is not None else None
         if interval is not None:
@@ -150,7 +150,7 @@ def join_background(
 
     Raises:
         InputError: if it has none of them, or no rows; if a label does not show which values it covers; or if there
-        are more than MOST_BOXES distinct classes.
+        are more than MOST_JOINED distinct classes.
     """
     joined = joined_quasi(quasi, background)
     if not joined:
@@ -257,9 +257,9 @@ def _boxes(classes: Table, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str 
             yield pa.RecordBatch.from_arrays([*labels, batch["size"]], schema=schema)
 
     labelled = map_batches(select(classes, ["quasi_identifiers", "size"]), label, schema)
-    listed = collect(combine(labelled, keys, {"size": "sum"}), MOST_BOXES + 1)
-    if listed.num_rows > MOST_BOXES:
-        raise InputError(f"--background: more than {MOST_BOXES:,} distinct classes; join by fewer quasi-identifiers")
+    listed = collect(combine(labelled, keys, {"size": "sum"}), MOST_JOINED + 1)
+    if listed.num_rows > MOST_JOINED:
+        raise InputError(f"--background: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers")
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
 
 
@@ -269,7 +269,7 @@ def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) ->
     A class whose labels are sets has several boxes.
 
     Raises:
-        InputError: if there are more than MOST_BOXES boxes.
+        InputError: if there are more than MOST_JOINED boxes.
     """
     ranges = [{label: axis.ranges(label) for label in set(column)} for axis, column in zip(axes, labels, strict=True)]
     low, high, owner = [], [], []
@@ -277,7 +277,7 @@ def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) ->
         math.prod(len(codes_of[label]) for codes_of, label in zip(ranges, row, strict=True))
         for row in zip(*labels, strict=True)
     )
-    if boxes > MOST_BOXES:
+    if boxes > MOST_JOINED:
         raise InputError(
             f"--background: the sets of values in the labels make {boxes:,} combinations; join by fewer "
             "quasi-identifiers"

@@ -29,7 +29,7 @@ TO_T, TO_ONE = 40, 100
 FARTHEST = 4 * TO_T  # the last bin of a distance
 WIDTHS = tuple(float(f"{digit}e{place}") for place in range(-6, 12) for digit in (1, 2, 5))
 """The largest interval width of each bin."""
-MISSING, EXACT, EVERYTHING = -1, 0, 10_000
+NO_LABEL, EXACT, EVERYTHING = -1, 0, 10_000
 """Bins of precision: a missing value, a value, and `*`."""
 
 
@@ -132,14 +132,14 @@ class PrecisionHistogram:
         """See FigureHistogram."""
         label = coded(classes["quasi_identifiers"].field(self.label))
         texts = label.dictionary.to_pylist()
-        heights = np.array([MISSING if text is None else self.heights.get(text, EXACT) for text in texts])
+        heights = np.array([NO_LABEL if text is None else self.heights.get(text, EXACT) for text in texts])
         height = heights[codes_of(label)].astype(np.int64)
         unit = float(self.loss.span) if self.loss.numeric else float(self.loss.distinct) if self.loss.sets else 0.0
         if not unit:
             return height
         width = classes["losses"].field(self.name).to_numpy() * unit
         wide = np.where(width > 0, 1 + np.searchsorted(WIDTHS, width * (1 - 1e-9)), EXACT)
-        return np.where((height == MISSING) | (height == EVERYTHING), height, wide)
+        return np.where((height == NO_LABEL) | (height == EVERYTHING), height, wide)
 
     def to_json(self, bins: BinCounts) -> list[dict[str, Any]]:
         """Finest first."""
@@ -149,7 +149,7 @@ class PrecisionHistogram:
         ]
 
     def _named(self, i: int) -> str:
-        fixed = {MISSING: "missing (published as NULL)", EXACT: "the value", EVERYTHING: "* (nothing)"}
+        fixed = {NO_LABEL: "missing (published as NULL)", EXACT: "the value", EVERYTHING: "* (nothing)"}
         if i in fixed:
             return fixed[i]
         if self.loss.numeric or self.loss.sets:

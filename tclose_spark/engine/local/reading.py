@@ -19,6 +19,7 @@ from tclose_spark.engine.local.tables import LocalTable
 from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.arrow_frames import as_arrow, readable
+from tclose_spark.io.input.files import PATTERN
 from tclose_spark.io.input.states import Commit, state_of_files, walked
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path
@@ -28,7 +29,6 @@ from tclose_spark.table.column_names.names import renamed
 from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
 
 BATCH = 1 << 16  # rows
-PATTERN = set("*?[]{}\\")  # in a path that stands for several
 HIDDEN = ("_", ".")  # first characters of names that Spark passes over
 
 

@@ -23,7 +23,6 @@ from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
-LARGE_VALUES = delta.LARGE_VALUES
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
 
 
@@ -118,7 +117,7 @@ class SparkEngine:
         return SparkTaskSum(session, empty, merge)
 
     def write_rows(self, table: DataFrame, path: str) -> None:
-        table.write.options(**LARGE_VALUES).parquet(for_spark(path))
+        table.write.options(**delta.LARGE_VALUES).parquet(for_spark(path))
 
     def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
         return session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tclose_spark.io.local_session import LocalSession
 
 LARGEST = 4 << 20  # bytes of a hierarchy that is read twice
-PATTERN = set("*?[]{}")  # in a path that stands for several
+PATTERN = set("*?[]{}\\")  # in a path that stands for several
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:

@@ -22,7 +22,7 @@ from tclose_spark.io.spark.jvm import Jvm
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-SETTINGS = {
+SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # Files in windows-1252, Shift_JIS and others can be read too (options: encoding), not the seven encodings of the
     # SQL functions only.
@@ -90,7 +90,7 @@ def find_session(name: str) -> SparkSession:
 @contextlib.contextmanager
 def borrowed(session: SparkSession) -> Iterator[SparkSession]:
     """The session with the settings of a run. A foreign session gets its own settings back afterwards."""
-    before = {} if driver.is_ours() else {key: setting(session, key) for key in SETTINGS}
+    before = {} if driver.is_ours() else {key: setting(session, key) for key in SESSION_SETTINGS}
     try:
         _configure(session)
         yield session
@@ -111,17 +111,19 @@ def forget_call() -> None:
 
 
 def _configure(spark: SparkSession) -> None:
-    """Applies SETTINGS. Settings that a platform does not allow are left, unless they are DECISIVE. If retries go
-    unnoticed, a warning is printed.
+    """Applies SESSION_SETTINGS. Settings that a platform does not allow are left, unless they are DECISIVE. If retries
+    go unnoticed, a warning is printed.
     """
     left = [
-        key for key, value in SETTINGS.items() if not set_if_allowed(spark, key, value) and setting(spark, key) != value
+        key
+        for key, value in SESSION_SETTINGS.items()
+        if not set_if_allowed(spark, key, value) and setting(spark, key) != value
     ]
     for key in DECISIVE:
         if key in left:
             raise ConfigurationError(
-                f"this platform does not let a run set {key} to {SETTINGS[key]}, which a release depends on; set it "
-                "for the cluster"
+                f"this platform does not let a run set {key} to {SESSION_SETTINGS[key]}, which a release depends on; "
+                "set it for the cluster"
             )
     if RETRIES_NOTICED in left:
         sys.stderr.write(
@@ -145,7 +147,7 @@ def _new_session(name: str) -> SparkSession:
         "spark.app.name": name,
         "spark.sql.extensions": EXTENSION,
         "spark.sql.catalog.spark_catalog": CATALOG,
-        **SETTINGS,
+        **SESSION_SETTINGS,
     }
     if driver.is_brought():
         spark = SparkSession.builder.getOrCreate()

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark.auditing.attacks.background import (
+    ABSENT,
     EVERYTHING,
-    MISSING,
     UNCOVERED,
     Axis,
     BackgroundJoin,
@@ -286,13 +286,13 @@ def test_a_numeric_axis():
         7,
         8,
     ]
-    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (MISSING, UNCOVERED, UNCOVERED)
+    assert (axis.point(None), axis.point("many"), axis.point("Infinity")) == (ABSENT, UNCOVERED, UNCOVERED)
     assert axis.ranges("[20, 29]") == [(1, 3)]
     assert axis.ranges("[29, 40[") == [(3, 6)]
     assert axis.ranges("]20, 40[") == [(2, 6)]
     assert axis.ranges("35") == [(5, 5)]
     assert axis.ranges("*") == [EVERYTHING]
-    assert axis.ranges(None) == [(MISSING, MISSING)]
+    assert axis.ranges(None) == [(ABSENT, ABSENT)]
 
 
 def test_people_fit_bins(spark: SparkSession):
@@ -316,7 +316,7 @@ def test_an_axis_of_a_hierarchy():
         assert {city for city, code in codes.items() if low <= code <= high} == {
             path[0] for path in CITIES.paths if node in path
         }
-    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (UNCOVERED, UNCOVERED, MISSING)
+    assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (UNCOVERED, UNCOVERED, ABSENT)
 
 
 def test_an_axis_of_values_and_sets():
@@ -331,5 +331,5 @@ def test_an_axis_of_values_and_sets():
 
 def test_everything_covers_what_no_other_label_does():
     low, high = EVERYTHING
-    assert low <= MISSING < UNCOVERED < 0
+    assert low <= ABSENT < UNCOVERED < 0
     assert high > 2 * 10**9

@@ -9,7 +9,7 @@ import pytest
 from tclose_spark.checks.classes.figure_histograms import (
     EVERYTHING,
     EXACT,
-    MISSING,
+    NO_LABEL,
     SIZES,
     DistanceHistogram,
     PrecisionHistogram,
@@ -117,4 +117,4 @@ def test_precision_of_sets_is_how_many_values_they_have():
         "a set of up to 5",
         "* (nothing)",
     ]
-    assert MISSING < EXACT < EVERYTHING
+    assert NO_LABEL < EXACT < EVERYTHING

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.causes import why_no_session
 from tclose_spark.io.spark.installation import driver_memory, master, require_java
-from tclose_spark.io.spark.session import SETTINGS, get_session
+from tclose_spark.io.spark.session import SESSION_SETTINGS, get_session
 
 RUN = (
     "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, "
@@ -45,7 +45,7 @@ def test_the_active_session_gets_the_settings_of_a_run(spark: SparkSession) -> N
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     spark.conf.set("spark.databricks.delta.stats.collect", "true")
     session = get_session("another")
-    assert {key: session.conf.get(key) for key in SETTINGS} == SETTINGS
+    assert {key: session.conf.get(key) for key in SESSION_SETTINGS} == SESSION_SETTINGS
     assert session.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
