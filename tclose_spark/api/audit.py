@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
-from tclose_spark.api.engine_choice import LOCAL
 from tclose_spark.api.errors import on_command_line, translate_errors
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
-from tclose_spark.runfile.loading import URI, resolve, spec_of
+from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, Input
 
@@ -175,11 +174,10 @@ def _on_engine(
         with working(f"tclose {verb}", held[0], path, on) as session, as_typed():
             from tclose_spark.auditing.tables import opened_tables
 
-            if on == LOCAL:
-                columns = list[tuple[str, QuasiIdentifier | SensitiveAttribute]](question.quasi_identifiers.items())
-                columns += question.sensitive_attributes.items()
-                places = {f"the hierarchy of {name!r}": settings.hierarchy for name, settings in columns}
-                require_paths({**places, "--classes-output": target})
+            columns = list[tuple[str, QuasiIdentifier | SensitiveAttribute]](question.quasi_identifiers.items())
+            columns += question.sensitive_attributes.items()
+            places = {f"the hierarchy of {name!r}": settings.hierarchy for name, settings in columns}
+            require_paths(session, {**places, "--classes-output": target})
             with opened_tables(session, question, *held, kind=format, options=how) as opened:
                 return judge(*opened)
 
@@ -193,13 +191,6 @@ def held_table(table: Table) -> Any:
         ConfigurationError: if it is neither.
     """
     return path_of(table) or (table if table is None or is_spark(table) else as_arrow(table))
-
-
-def require_paths(places: Mapping[str, Any]) -> None:
-    """Raises NeedsSparkError if one of these places is a URI."""
-    for what, path in places.items():
-        if isinstance(path, str) and URI.match(path):
-            raise NeedsSparkError(f"the URI of {what}")
 
 
 def _question(

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
-from tclose_spark.api.audit import held_table, require_paths
-from tclose_spark.api.engine_choice import LOCAL
+from tclose_spark.api.audit import held_table
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.sources import errors_translated, require_paths
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import printed
@@ -103,8 +103,7 @@ def hierarchy(
 
     def work(on: str) -> Preview:
         with working("tclose hierarchy", held, path, on) as session:
-            if on == LOCAL:
-                require_paths({"the hierarchy": settings.hierarchy})
+            require_paths(session, {"the hierarchy": settings.hierarchy})
             with _opened(session, held, column, run_file, {"kind": format, "options": how}) as opened:
                 counts = count_column(opened, column, settings)
             return Preview(column, Outline(hierarchy_of(settings, counts, column, session), counts))
@@ -143,12 +142,12 @@ def _opened(
     session: Session, table: Table, column: str, spec: ReleaseSpec | None, reader: Mapping[str, Any]
 ) -> Iterator[Any]:
     """The table, or the input of the spec. Errors of its files end here."""
-    from tclose_spark.auditing.tables import errors_translated, open_source, open_table
+    from tclose_spark.auditing.tables import open_source, open_table
 
     with as_typed():
         if table is None and spec is not None:
             opened = open_source(session, spec.input, [column])
         else:
             opened = open_table(session, table, [column], **reader)
-        with errors_translated(session, opened):
+        with errors_translated(opened):
             yield opened.table

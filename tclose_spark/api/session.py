@@ -27,7 +27,7 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
-from tclose_spark.io.local_session import LocalSession, is_local
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
 from tclose_spark.runfile.spec import Input, ReleaseSpec
@@ -161,23 +161,15 @@ def working_on(run: GivenRun, title: str, on: str = SPARK) -> Iterator[Session]:
 @contextmanager
 def _viewed(session: Session, table: Table, name: str) -> Iterator[None]:
     """Makes the table a view of this name during the body. Errors call it `TOLD`."""
-    if is_local(session):
-        from tclose_spark.engine.local.reading import frame_table
+    from tclose_spark.engine.sources import viewed
 
-        session.views[name] = frame_table(session, table)
-    else:
-        from tclose_spark.io.input.frames import as_dataframe
-
-        as_dataframe(session, table).createOrReplaceTempView(name)
-    try:
-        yield
-    except TcloseError as error:
-        text = str(error).replace(f"input.path: {name}", TOLD).replace(name, TOLD)
-        error.args = (text.replace("input.path: ", ""),)
-        raise
-    finally:
-        if not is_local(session):
-            session.catalog.dropTempView(name)
+    with viewed(session, table, name):
+        try:
+            yield
+        except TcloseError as error:
+            text = str(error).replace(f"input.path: {name}", TOLD).replace(name, TOLD)
+            error.args = (text.replace("input.path: ", ""),)
+            raise
 
 
 def run_stages(

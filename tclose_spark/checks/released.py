@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import engine_of, map_batches, observe, read_files, schema_of, select, session_of
+from tclose_spark.engine.tables import map_batches, observe, read_files, schema_of, select, session_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.spark_types import delta_schema
 from tclose_spark.table.dictionaries import coded
@@ -37,8 +37,6 @@ SPARK_WORDS = {
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 """The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-SAME_TEXT = {pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_()}
-"""Types whose text does not depend on the time zone of a session, nor on how a file stores them."""
 ROWS, DIGEST = "rows", "digest"
 
 
@@ -69,8 +67,7 @@ def read_released(release: Table, folder: str, labels: Sequence[str], sensitive:
     released, judged = schema_of(release), [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
     parts = pa.schema([*schema, pa.field(ROWS, pa.int64()), pa.field(DIGEST, pa.int64())])
-    same = engine_of(release).name == "local" or all(released.field(name).type in SAME_TEXT for name in judged)
-    files = read_files(session_of(release), folder) if same else None
+    files = read_files(session_of(release), folder, [released.field(name).type for name in judged])
     if files is not None:
         tallied = map_batches(files, _tally_files(released, judged, len(labels), parts), parts)
     else:

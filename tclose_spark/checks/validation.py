@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 from tclose_spark.checks.expectations import Expectation
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, engine_of, schema_of, select
+from tclose_spark.engine.tables import belongs_here, collect, schema_of, select
 from tclose_spark.errors import GuaranteeError
 
 CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
@@ -89,8 +89,7 @@ def validate(classes: Table, name: str, expectations: Sequence[Expectation], siz
     Raises:
         GuaranteeError: if the evaluated expectations are not the required ones.
     """
-    here = size <= MOST_LOCAL or engine_of(classes).name == "local"
-    local = _collect(classes, expectations) if here else None
+    local = _collect(classes, expectations) if belongs_here(classes, size, MOST_LOCAL) else None
     checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
     (results,) = checkpoint.run(
         batch_parameters={"dataframe": classes if local is None else local}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 import pyarrow as pa
 
+from tclose_spark.io.input.states import Commit
 from tclose_spark.io.storage.folders import Folder
+from tclose_spark.runfile.spec import Input
 from tclose_spark.table.arrays import Mapper as Mapper
 
 Table = Any
@@ -42,16 +45,53 @@ class TaskSum(Protocol[Value]):
         ...
 
 
+@dataclass(frozen=True)
+class OpenedTable:
+    """A table that was read from a source, with the columns in use."""
+
+    table: Table
+    source: Input
+    columns: Sequence[str]
+
+
+class Inputs(Protocol):
+    """See the functions of the same names in `sources`."""
+
+    def read_table(
+        self, session: Session, source: Input, version: int | None, columns: Sequence[str] | None
+    ) -> Table: ...
+
+    def frame_table(self, session: Session, table: Any) -> Table: ...
+
+    def viewed(self, session: Session, table: Any, name: str) -> AbstractContextManager[None]: ...
+
+    def require_paths(self, places: Mapping[str, Any]) -> None: ...
+
+    def commit_of(self, session: Session, source: Input) -> Commit | None: ...
+
+    def input_state(self, session: Session, source: Input, commit: Commit | None) -> str | None: ...
+
+    def errors_translated(self, *tables: OpenedTable) -> AbstractContextManager[None]: ...
+
+    def checked(self, opened: OpenedTable) -> OpenedTable: ...
+
+    def check_text(self, opened: OpenedTable) -> None: ...
+
+    def check_rows(self, opened: OpenedTable, malformed: int, rows: int) -> None: ...
+
+
 class Engine(Protocol):
     """See the functions of the same names in `tables`."""
 
-    name: str
+    in_process: bool
 
     def session_of(self, table: Table) -> Session: ...
 
     def schema_of(self, table: Table) -> pa.Schema: ...
 
     def of_arrow(self, session: Session, table: pa.Table) -> Table: ...
+
+    def rename(self, table: Table, names: Sequence[str]) -> Table: ...
 
     def select(self, table: Table, names: Sequence[str]) -> Table: ...
 
@@ -85,7 +125,7 @@ class Engine(Protocol):
 
     def write_and_read(self, table: Table, path: str) -> Table: ...
 
-    def read_files(self, session: Session, folder: str) -> Table | None: ...
+    def read_files(self, session: Session, folder: str, kinds: Iterable[pa.DataType]) -> Table | None: ...
 
     def write_tables(
         self, files: Table, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
 from tclose_spark.engine.tables import session_of
-from tclose_spark.errors import InputError
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.local_session import is_local
 from tclose_spark.runfile.spec import Input
+
+
+def _inputs(session: Session) -> Inputs:
+    """The functions of the session's engine."""
+    if is_local(session):
+        from tclose_spark.engine.local import reading
+
+        return reading
+    from tclose_spark.engine.spark import reading as spark_reading
+
+    return spark_reading
 
 
 def read_table(
@@ -27,69 +36,66 @@ def read_table(
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
         NeedsSparkError: if only Spark can read it.
     """
-    if is_local(session):
-        from tclose_spark.engine.local import reading
+    return _inputs(session).read_table(session, source, version, columns)
 
-        return reading.read_table(session, source, version, columns)
-    from tclose_spark.io.input import reading as spark_reading
 
-    return spark_reading.read_table(session, source, version)
+def frame_table(session: Session, table: Any) -> Table:
+    """A table in memory as one of the session.
+
+    Raises:
+        InputError: naming a column that occurs twice, or whose values fit no column type.
+        NeedsSparkError: if only Spark can read it.
+    """
+    return _inputs(session).frame_table(session, table)
+
+
+def viewed(session: Session, table: Any, name: str) -> AbstractContextManager[None]:
+    """Makes a table in memory a view of this name during the body."""
+    return _inputs(session).viewed(session, table, name)
+
+
+def require_paths(session: Session, places: Mapping[str, Any]) -> None:
+    """Raises NeedsSparkError if one of these places is a URI, which the session does not reach. places: by name."""
+    _inputs(session).require_paths(places)
 
 
 def commit_of(session: Session, source: Input) -> Commit | None:
     """The commit of a Delta or Iceberg input that is read; None for other inputs."""
-    if is_local(session):
-        from tclose_spark.engine.local import reading
-
-        return reading.commit_of(source)
-    from tclose_spark.io.input import input_state as spark_state
-
-    return spark_state.commit_of(session, source)
+    return _inputs(session).commit_of(session, source)
 
 
 def input_state(session: Session, source: Input, commit: Commit | None) -> str | None:
     """A value that changes whenever the input does; None for inputs without one, such as a view."""
-    if is_local(session):
-        from tclose_spark.engine.local import reading
-
-        return reading.input_state(source, commit)
-    from tclose_spark.io.input import input_state as spark_state
-
-    return spark_state.input_state(session, source, commit)
+    return _inputs(session).input_state(session, source, commit)
 
 
-@dataclass(frozen=True)
-class OpenedTable:
-    """A table that was read from a source, with the columns in use. Spark's errors need a translation; the local engine
-    raises InputErrors itself.
+def errors_translated(*tables: OpenedTable) -> AbstractContextManager[None]:
+    """Turns errors of tasks that read these tables into InputErrors. tables: of one session, at least one."""
+    return _inputs_of(tables[0]).errors_translated(*tables)
+
+
+def checked(opened: OpenedTable) -> OpenedTable:
+    """The table without a mark of malformed rows. At most one pass over it.
+
+    Raises:
+        InputError: if rows are malformed, or text is not in its encoding. The local engine does so when it reads them.
     """
+    return _inputs_of(opened).checked(opened)
 
-    table: Table
-    source: Input
-    columns: Sequence[str]
 
-    def errors_translated(self) -> AbstractContextManager[None]:
-        """Turns errors of tasks that read the table into InputErrors."""
-        if is_local(session_of(self.table)):
-            return nullcontext()
-        from tclose_spark.io.input.spark.damaged_text import translate_read_errors
+def check_text(opened: OpenedTable) -> None:
+    """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL. The local engine does
+    so when it reads them.
+    """
+    _inputs_of(opened).check_text(opened)
 
-        return translate_read_errors(self._of_spark())
 
-    def check_text(self) -> None:
-        """Raises InputError if a column of text has bytes that are invalid in its encoding, or NUL."""
-        if not is_local(session_of(self.table)):
-            from tclose_spark.io.input.spark.damaged_text import check_text
+def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
+    """Raises InputError if `malformed` of the `rows` of a CSV file are marked so. The local engine marks none: it
+    raises the error when it reads them.
+    """
+    _inputs_of(opened).check_rows(opened, malformed, rows)
 
-            check_text(self._of_spark())
 
-    def malformed_rows(self, malformed: int, rows: int) -> InputError:
-        """The error for a CSV file with malformed rows."""
-        from tclose_spark.io.input.spark.damaged_text import malformed_rows
-
-        return malformed_rows(self._of_spark(), malformed, rows)
-
-    def _of_spark(self) -> Any:
-        from tclose_spark.io.input.spark.damaged_text import SourceTable
-
-        return SourceTable(self.table, self.source, self.columns)
+def _inputs_of(opened: OpenedTable) -> Inputs:
+    return _inputs(session_of(opened.table))

@@ -7,7 +7,7 @@ pure functions of Arrow batches (`Mapper`), which are the same on both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -55,6 +55,11 @@ def of_arrow(session: Session, table: pa.Table) -> Table:
 def select(table: Table, names: Sequence[str]) -> Table:
     """The columns of exactly these names, in this order. Others are not read."""
     return engine_of(table).select(table, names)
+
+
+def rename(table: Table, names: Sequence[str]) -> Table:
+    """The table with its columns under these names."""
+    return engine_of(table).rename(table, names)
 
 
 def map_batches(table: Table, mapper: Mapper, schema: pa.Schema) -> Table:
@@ -113,6 +118,13 @@ def observe(table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[]
 def collect(table: Table, most: int | None = None) -> pa.Table:
     """The rows in memory; only `most` of them if that is given."""
     return engine_of(table).collect(table, most)
+
+
+def belongs_here(table: Table, rows: int, most: int) -> bool:
+    """Whether this process should hold a table with so many rows: it has at most `most`, or its engine holds tables in
+    this process anyway.
+    """
+    return rows <= most or engine_of(table).in_process
 
 
 def keep(table: Table) -> AbstractContextManager[Table]:
@@ -175,11 +187,12 @@ def write_tables(
     engine_of(files).write_tables(files, schemas, folder, trusts_text_writer)
 
 
-def read_files(session: Session, folder: str) -> Table | None:
-    """The Parquet files in a folder: `path` and `content`; None if this session may not open them (shared platforms
-    refuse files beside a Delta log).
+def read_files(session: Session, folder: str, kinds: Iterable[pa.DataType]) -> Table | None:
+    """The Parquet files in a folder: `path` and `content`; None if tasks have to read the table instead: values of
+    these types may be other text there, or this session may not open files (shared platforms refuse files beside a
+    Delta log).
     """
-    return engine_of(session).read_files(session, folder)
+    return engine_of(session).read_files(session, folder, kinds)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.protocol import Mapper, Table
-from tclose_spark.engine.sources import OpenedTable, commit_of, input_state, read_table
+from tclose_spark.engine.protocol import Mapper, OpenedTable, Table
+from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, input_state, read_table
 from tclose_spark.engine.tables import (
     collect,
     combine,
@@ -116,7 +116,7 @@ def profile_table(
     _check_text(schema, spec)
     source = OpenedTable(table, spec.input, spec.attributes.published)
     preparation = Preparation.of(schema, spec)
-    with source.errors_translated():
+    with errors_translated(source):
         write_rows(map_batches(select(table, preparation.read), _stager(preparation, secret), STAGED), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
@@ -126,11 +126,10 @@ def profile_table(
     counted = read_tallies(tallies, spec.attributes, preparation.identifiers)
     if not counted.fingerprint.rows:
         raise InputError(f"input.path: {spec.input.path} has no rows")
-    if counted.marked.get(BROKEN):
-        raise source.malformed_rows(counted.marked[BROKEN], counted.fingerprint.rows)
+    check_rows(source, counted.marked.get(BROKEN, 0), counted.fingerprint.rows)
     values = [value for histogram in counted.histograms for key in histogram for value in key]
     if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
-        source.check_text()
+        check_text(source)
     _check_counted(table, counted, spec)
     return _profile_of(table, spec, counted, hierarchies, version)
 

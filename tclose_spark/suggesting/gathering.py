@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.protocol import Session, Table
-from tclose_spark.engine.sources import OpenedTable, read_table
+from tclose_spark.engine.protocol import OpenedTable, Session, Table
+from tclose_spark.engine.sources import checked, frame_table, read_table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select, session_of, sized_shuffles
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.table_argument import unread
-from tclose_spark.io.local_session import is_local
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
 from tclose_spark.runfile.attributes import QuasiIdentifier
@@ -202,25 +201,12 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
             "give --option header=false"
         )
     opened = OpenedTable(table, source, names)
-    if len(names) < len(schema_of(table)):
-        from tclose_spark.io.input.spark.damaged_text import SourceTable, checked
-
-        with opened.errors_translated():
-            opened = replace(opened, table=checked(SourceTable(table, source, names)))
-    return _with_plain_names(opened)
+    return _with_plain_names(checked(opened))
 
 
 def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
     """A table in memory, under the name that a source gives it, as `open_unknown_table` opens others."""
-    frame: Table
-    if is_local(session):
-        from tclose_spark.engine.local.reading import frame_table
-
-        frame = frame_table(session, table)
-    else:
-        from tclose_spark.io.input.frames import as_dataframe
-
-        frame = as_dataframe(session, table)
+    frame = frame_table(session, table)
     return _with_plain_names(OpenedTable(frame, source, schema_of(frame).names))
 
 

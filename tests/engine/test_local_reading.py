@@ -571,10 +571,10 @@ def test_versions_of_delta(both: Both, spark: SparkSession, tmp_path: Path) -> N
     assert both(None, "people", "delta", in_order=False, versionAsOf="0").num_rows == 2
     for options in ({}, {"versionAsOf": "0"}):
         source = Input(path=str(path), format="delta", options=options)
-        commit = reading.commit_of(source)
+        commit = reading.commit_of(LocalSession(), source)
         assert commit == input_state.commit_of(spark, source)
         assert commit is not None
-        assert reading.input_state(source, commit) == input_state.input_state(spark, source, commit)
+        assert reading.input_state(LocalSession(), source, commit) == input_state.input_state(spark, source, commit)
         table = reading.read_table(LocalSession(), source, commit.version)
         assert table.collect().num_rows == 4 - 2 * len(options)
 
@@ -617,7 +617,7 @@ def test_tables_in_memory(spark: SparkSession, kind: str) -> None:
     session.views["tclose_frame"] = frame_table(session, table.lazy() if kind == "lazy" else table)
     found = reading.read_table(session, Input(path="tclose_frame", format="table"))
     require_same(found.collect(), as_dataframe(spark, table))
-    assert reading.commit_of(Input(path="tclose_frame", format="table")) is None
+    assert reading.commit_of(LocalSession(), Input(path="tclose_frame", format="table")) is None
     again = frame_table(session, found.collect())
     assert isinstance(again, LocalTable)
     assert again.schema.field("text") == found.schema.field("text")
@@ -628,6 +628,6 @@ def test_the_state_of_files(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "people/a.csv").write_text("a\n1\n")
     for path in (f"{tmp_path}/people", f"file://{tmp_path}/people"):
         source = Input(path=path, format="csv")
-        assert reading.commit_of(source) is None
-        assert reading.input_state(source, None) == input_state.input_state(spark, source, None)
-    assert reading.input_state(Input(path=f"{tmp_path}/none", format="csv"), None) is None
+        assert reading.commit_of(LocalSession(), source) is None
+        assert reading.input_state(LocalSession(), source, None) == input_state.input_state(spark, source, None)
+    assert reading.input_state(LocalSession(), Input(path=f"{tmp_path}/none", format="csv"), None) is None

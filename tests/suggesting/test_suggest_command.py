@@ -10,7 +10,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from tclose_spark.api.suggest import suggest
-from tclose_spark.engine.sources import OpenedTable
+from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.gathering import gather_facts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,15 @@ from tclose_spark.engine.local import csv_files, delta_files, parquet_files
 from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
 from tclose_spark.engine.local.tables import LocalTable
 from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
+from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.arrow_frames import as_arrow, readable
+from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
 from tclose_spark.io.input.files import PATTERN
 from tclose_spark.io.input.states import Commit, state_of_files, walked
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.io.tables.delta_log import LOGS
+from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed
 from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
@@ -52,18 +54,7 @@ def read_table(
     by_name = dict(zip(names, schema.names, strict=True))
     texts = {by_name[name]: name for name in (names if columns is None else columns) if name in by_name}
     table = LocalTable(session, schema, watched(parts, source, texts))
-    return _under(table, names) if source.columns else table
-
-
-def _under(table: LocalTable, names: Sequence[str]) -> LocalTable:
-    """The table with its columns under these names."""
-
-    def named(part: Any) -> Iterator[pa.RecordBatch]:
-        for batch in part():
-            yield batch.rename_columns(names)
-
-    schema = pa.schema([field.with_name(name) for field, name in zip(table.schema, names, strict=True)])
-    return LocalTable(table.session, schema, tuple(partial(named, part) for part in table.partitions))
+    return table.renamed(names) if source.columns else table
 
 
 def frame_table(session: LocalSession, table: Any) -> LocalTable:
@@ -71,8 +62,10 @@ def frame_table(session: LocalSession, table: Any) -> LocalTable:
 
     Raises:
         InputError: naming a column that occurs twice, or whose values fit no column type.
-        NeedsSparkError: if a column has a type that Spark may have.
+        NeedsSparkError: if it is a DataFrame of Spark, or a column has a type that Spark may have.
     """
+    if is_spark(table):
+        raise NeedsSparkError("a table is a DataFrame of Spark")
     given = as_arrow(table)
     arrow, lost = readable(given)
     fields, arrays = [], []
@@ -84,6 +77,41 @@ def frame_table(session: LocalSession, table: Any) -> LocalTable:
         fields.append(made.with_metadata({UNREADABLE: why}) if why else made)
         arrays.append(column)
     return LocalTable.of(session, pa.table(arrays, pa.schema(fields)), BATCH)
+
+
+@contextmanager
+def viewed(session: LocalSession, table: Any, name: str) -> Iterator[None]:
+    """See `engine.sources`."""
+    session.views[name] = frame_table(session, table)
+    try:
+        yield
+    finally:
+        del session.views[name]
+
+
+def require_paths(places: Mapping[str, Any]) -> None:
+    """See `engine.sources`."""
+    for what, path in places.items():
+        if isinstance(path, str) and URI.match(path):
+            raise NeedsSparkError(f"the URI of {what}")
+
+
+def errors_translated(*tables: OpenedTable) -> AbstractContextManager[None]:
+    """Errors are InputErrors already, as are those that the next functions would raise."""
+    return nullcontext()
+
+
+def checked(opened: OpenedTable) -> OpenedTable:
+    """See `errors_translated`."""
+    return opened
+
+
+def check_text(opened: OpenedTable) -> None:
+    """See `errors_translated`."""
+
+
+def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
+    """See `errors_translated`."""
 
 
 def _frame_field(field: pa.Field) -> pa.Field:
@@ -178,12 +206,12 @@ def count_rows(source: Input, most: int) -> int:
     return rows
 
 
-def commit_of(source: Input) -> Commit | None:
+def commit_of(session: LocalSession, source: Input) -> Commit | None:
     """The commit of a Delta input that is read; None for other inputs."""
     return delta_files.commit_of(_place(source), source) if source.format == "delta" else None
 
 
-def input_state(source: Input, commit: Commit | None) -> str | None:
+def input_state(session: LocalSession, source: Input, commit: Commit | None) -> str | None:
     """A value that changes whenever the input does; None for inputs without one, such as a table in memory."""
     if commit is not None:
         return commit.state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -45,6 +45,15 @@ class LocalTable:
         batches = table.to_batches(max_chunksize=rows)
         return LocalTable(session, table.schema, (lambda: batches,))
 
+    def renamed(self, names: Sequence[str]) -> LocalTable:
+        """The table with its columns under these names."""
+
+        def rename(part: Partition) -> Iterator[pa.RecordBatch]:
+            return (batch.rename_columns(names) for batch in part())
+
+        schema = pa.schema([field.with_name(name) for field, name in zip(self.schema, names, strict=True)])
+        return LocalTable(self.session, schema, tuple(partial(rename, part) for part in self.partitions))
+
     def compute(self) -> list[list[pa.RecordBatch]]:
         """The batches of each partition."""
         if len(self.partitions) < 2:
@@ -61,7 +70,7 @@ class LocalTable:
 class LocalEngine:
     """See `engine.tables`."""
 
-    name = "local"
+    in_process = True
 
     def session_of(self, table: LocalTable) -> LocalSession:
         return table.session
@@ -83,6 +92,9 @@ class LocalEngine:
 
         schema = pa.schema([table.schema.field(i) for i in places])
         return LocalTable(table.session, schema, tuple(partial(picked, part) for part in table.partitions))
+
+    def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
+        return table.renamed(names)
 
     def map_batches(self, table: LocalTable, mapper: Mapper, schema: pa.Schema) -> LocalTable:
         parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
@@ -171,7 +183,7 @@ class LocalEngine:
         self.write_delta(table, path)
         return self.read_delta(table.session, path)
 
-    def read_files(self, session: LocalSession, folder: str) -> LocalTable:
+    def read_files(self, session: LocalSession, folder: str, kinds: Iterable[pa.DataType]) -> LocalTable:
         schema = pa.schema([("path", pa.string()), ("content", pa.binary())])
 
         def content(file: Path) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Generic
 
@@ -23,6 +23,8 @@ from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
+SAME_TEXT = {pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_()}
+"""Types whose text does not depend on the time zone of a session, nor on how a file stores them."""
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
 
 
@@ -57,7 +59,7 @@ def _arrow_type(kind: T.DataType) -> pa.DataType:
 class SparkEngine:
     """See `engine.tables`."""
 
-    name = "spark"
+    in_process = False
 
     def session_of(self, table: DataFrame) -> SparkSession:
         return table.sparkSession
@@ -70,6 +72,9 @@ class SparkEngine:
 
     def select(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
         return table.select(*map(quoted, names))
+
+    def rename(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
+        return table.toDF(*names)
 
     def map_batches(self, table: DataFrame, mapper: Mapper, schema: pa.Schema) -> DataFrame:
         return workers.map_batches(table, mapper, spark_schema(schema))
@@ -131,8 +136,8 @@ class SparkEngine:
     def write_and_read(self, table: DataFrame, path: str) -> DataFrame:
         return delta.write_and_read(table, path)
 
-    def read_files(self, session: SparkSession, folder: str) -> DataFrame | None:
-        if java_of(session) is None:
+    def read_files(self, session: SparkSession, folder: str, kinds: Iterable[pa.DataType]) -> DataFrame | None:
+        if java_of(session) is None or not SAME_TEXT.issuperset(kinds):
             return None
         reader = session.read.format("binaryFile").options(pathGlobFilter="*.parquet", **NO_PATTERN)
         return reader.load(for_spark(folder)).select("path", "content")

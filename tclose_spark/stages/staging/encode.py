@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, combine, engine_of, joining_tasks, map_batches, send_to_tasks
+from tclose_spark.engine.tables import belongs_here, collect, combine, joining_tasks, map_batches, send_to_tasks
 from tclose_spark.errors import InputError
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
@@ -60,7 +60,7 @@ class EncodedTable:
 
     def __init__(self, batches: Table, encoder: Encoder, profile: Profile, most_local: int = MOST_LOCAL) -> None:
         self._batches, self._encoder, self._profile = batches, encoder, profile
-        local = profile.rows <= most_local or engine_of(batches).name == "local"
+        local = belongs_here(batches, profile.rows, most_local)
         self._local = LocalRows(self._brought(), profile.distinct_rows) if local else None
 
     def _brought(self) -> Rows:

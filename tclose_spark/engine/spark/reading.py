@@ -1,0 +1,68 @@
+"""The inputs of `engine.sources` as DataFrames of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tclose_spark.engine.protocol import OpenedTable
+from tclose_spark.io.input import reading
+from tclose_spark.io.input.frames import as_dataframe
+from tclose_spark.io.input.input_state import commit_of as commit_of
+from tclose_spark.io.input.input_state import input_state as input_state
+from tclose_spark.io.input.spark import damaged_text
+from tclose_spark.runfile.spec import Input
+
+
+def read_table(session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None) -> DataFrame:
+    """See `engine.sources`."""
+    return reading.read_table(session, source, version)
+
+
+def frame_table(session: SparkSession, table: Any) -> DataFrame:
+    """See `engine.sources`."""
+    return as_dataframe(session, table)
+
+
+@contextmanager
+def viewed(session: SparkSession, table: Any, name: str) -> Iterator[None]:
+    """See `engine.sources`."""
+    as_dataframe(session, table).createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        session.catalog.dropTempView(name)
+
+
+def require_paths(places: Mapping[str, Any]) -> None:
+    """Spark reaches all places."""
+
+
+def errors_translated(*tables: OpenedTable) -> AbstractContextManager[None]:
+    """See `engine.sources`."""
+    return damaged_text.translate_read_errors(*map(_source_table, tables))
+
+
+def checked(opened: OpenedTable) -> OpenedTable:
+    """See `engine.sources`."""
+    with errors_translated(opened):
+        return replace(opened, table=damaged_text.checked(_source_table(opened)))
+
+
+def check_text(opened: OpenedTable) -> None:
+    """See `engine.sources`."""
+    damaged_text.check_text(_source_table(opened))
+
+
+def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
+    """See `engine.sources`."""
+    if malformed:
+        raise damaged_text.malformed_rows(_source_table(opened), malformed, rows)
+
+
+def _source_table(opened: OpenedTable) -> damaged_text.SourceTable:
+    return damaged_text.SourceTable(opened.table, opened.source, opened.columns)
