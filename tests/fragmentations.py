@@ -10,6 +10,13 @@ import numpy as np
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.fragment_diameter import Bounds, FragmentDiameter, box_deltas, diameter_of
+from tclose_spark.table.tally import Tally
+
+
+def matrix_of(codes: np.ndarray, counts: np.ndarray, domains: Sequence[int]) -> MultiplicityMatrix:
+    """The matrix of weighted tuples in any order, equal ones added up."""
+    tally = Tally.of(codes.T, counts)
+    return MultiplicityMatrix(tally.keys.T, tally.rows, tuple(domains))
 
 
 def ordered(values: int) -> FragmentDiameter:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fragmentations import aggregate_bounds, ordered, paper_bounds
+from fragmentations import aggregate_bounds, matrix_of, ordered, paper_bounds
 
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
@@ -16,7 +16,7 @@ E = np.array([[6, 4, 4], [0, 2, 4], [0, 2, 2], [2, 8, 6]])
 
 
 def sparse(table: np.ndarray) -> MultiplicityMatrix:
-    return MultiplicityMatrix.of(np.argwhere(table), table[table > 0], table.shape)
+    return matrix_of(np.argwhere(table), table[table > 0], table.shape)
 
 
 def test_figure_4_1_sums_and_shares():

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fragmentations import matrix_of
 
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, class_counts, orders, stack_by_frequency, stack_by_value
 
@@ -115,13 +115,13 @@ RECORDS = [
 
 
 def test_table_5_2_is_the_multiplicity_matrix_of_table_5_1():
-    matrix = MultiplicityMatrix.of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
+    matrix = matrix_of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
     found = {tuple(cell): rows for cell, rows in zip(matrix.codes.tolist(), matrix.counts.tolist(), strict=True)}
     assert found == {(0, 0): 2, (0, 1): 3, (1, 0): 5, (1, 1): 1, (1, 2): 4}
 
 
 def test_table_5_3_stacks_pairs_by_descending_multiplicity():
-    matrix = MultiplicityMatrix.of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
+    matrix = matrix_of(np.array(RECORDS), np.ones(15, dtype=np.int64), (2, 3))
     (name, stack), *_ = orders(matrix, ("a", "b"))
     assert name == "frequency"
     stacked = matrix.codes[np.repeat(stack.order, matrix.counts[stack.order])].tolist()

@@ -5,15 +5,14 @@
 from fractions import Fraction
 
 import numpy as np
-from fragmentations import ordered, paper_bounds
+from fragmentations import matrix_of, ordered, paper_bounds
 
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
 from tclose_spark.methods.fragmentation.search import find_fragmentation
 from tclose_spark.methods.fragmentation.sizing import gcd_classes
 
 # Rows .5 and .5, columns .3 and .7, in tenths. The figure's own cells are not in the text.
-FIGURE_15 = MultiplicityMatrix.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
+FIGURE_15 = matrix_of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1, 4, 2, 3]), (2, 2))
 SPREADS = [ordered(2), ordered(2)]
 WHOLE, TENTH = np.array([[[0, 1], [0, 1]]]), Fraction(1, 10)
 COLUMNS = np.array([[[0, 1], [0, 0]], [[0, 1], [1, 1]]])

@@ -4,7 +4,6 @@ that occur are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +31,7 @@ def sum_at(places: IntArray, weights: IntArray, length: int) -> IntArray:
 class MultiplicityMatrix:
     """A sparse matrix with one dimension for each sensitive attribute; its size follows the distinct tuples.
 
-    codes: shape (cells, attributes); the distinct tuples, in lexicographic order if made by `of`.
+    codes: shape (cells, attributes); the distinct tuples.
     counts: shape (cells,); rows with that tuple, at least 1.
     domains: the size of the domain of each attribute.
     """
@@ -40,34 +39,6 @@ class MultiplicityMatrix:
     codes: IntArray
     counts: IntArray
     domains: tuple[int, ...]
-
-    @staticmethod
-    def of(codes: IntArray, counts: IntArray, domains: Sequence[int]) -> MultiplicityMatrix:
-        """The matrix of weighted tuples in any order, equal ones added up.
-
-        codes: shape (tuples, attributes); counts: shape (tuples,).
-
-        >>> matrix = MultiplicityMatrix.of(np.array([[1, 0], [0, 2], [1, 0]]), np.array([1, 1, 3]), (2, 3))
-        >>> matrix.codes.tolist(), matrix.counts.tolist()
-        ([[0, 2], [1, 0]], [1, 4])
-
-        Raises:
-            ValueError: if there is no tuple, a count is below 1, or a code is outside its domain.
-        """
-        codes, counts = np.asarray(codes, dtype=np.int64), np.asarray(counts, dtype=np.int64)
-        if codes.shape != (len(counts), len(domains)):
-            raise ValueError(f"codes of shape {codes.shape} do not fit {len(counts)} counts and {len(domains)} domains")
-        if not len(counts):
-            raise ValueError("a matrix without rows has no distribution")
-        if counts.min() < 1:
-            raise ValueError("a tuple that occurs has at least one row")
-        if np.any(codes < 0) or np.any(codes >= np.array(domains)):
-            raise ValueError(f"a code is outside its domain; the domains have {tuple(domains)} values")
-        order = np.lexsort(codes.T[::-1])
-        codes = codes[order]
-        new = np.ones(len(codes), dtype=bool)
-        new[1:] = np.any(codes[1:] != codes[:-1], axis=1)
-        return MultiplicityMatrix(codes[new], np.add.reduceat(counts[order], np.flatnonzero(new)), tuple(domains))
 
     @property
     def attributes(self) -> int:
@@ -87,7 +58,7 @@ class MultiplicityMatrix:
     def marginal(self, attribute: int) -> IntArray:
         """The slice sums of an attribute, its histogram, shape (m,) (Gowda 2023, Definition 1 and 4.5).
 
-        >>> MultiplicityMatrix.of(np.array([[0, 2], [1, 0]]), np.array([1, 4]), (2, 3)).marginal(1).tolist()
+        >>> MultiplicityMatrix(np.array([[0, 2], [1, 0]]), np.array([1, 4]), (2, 3)).marginal(1).tolist()
         [4, 0, 1]
         """
         return sum_at(self.codes[:, attribute], self.counts, self.domains[attribute])

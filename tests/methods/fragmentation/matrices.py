@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from fragmentations import matrix_of
 from hypothesis import strategies as st
 from strategies import trees
 
@@ -67,7 +68,7 @@ def cases(
     domains = tuple(draw(st.integers(1, 6)) if tree is None else len(tree.leaves) for tree in hierarchies)
     one = st.tuples(st.tuples(*[st.integers(0, m - 1) for m in domains]), st.integers(1, 9))
     codes, counts = zip(*draw(st.lists(one, min_size=1, max_size=cells)), strict=True)
-    matrix = MultiplicityMatrix.of(np.array(codes), np.array(counts), domains)
+    matrix = matrix_of(np.array(codes), np.array(counts), domains)
     distances: list[GroundDistance] = []
     grounds = []
     for attribute, (kind, m, tree) in enumerate(zip(chosen, domains, hierarchies, strict=True)):

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fragmentations import aggregate_bounds, equal, hierarchical, ordered, paper_bounds
+from fragmentations import aggregate_bounds, equal, hierarchical, matrix_of, ordered, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -152,7 +152,7 @@ def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
 @pytest.mark.parametrize("rows", [10**3, 10**17])
 def test_billions_of_rows_are_exact(rows):
     # Half at each end of 101 values, or of one tree.
-    matrix = MultiplicityMatrix.of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
+    matrix = matrix_of(np.array([[0, 0, 0], [100, 100, 100]]), np.array([rows, rows + 2]), (101, 101, 101))
     diameters = [
         ordered(101),
         equal(101),

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fragmentations import aggregate_bounds, paper_bounds
+from fragmentations import aggregate_bounds, matrix_of, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -84,7 +84,7 @@ def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
 def test_all_compositions_are_looked_at_not_the_first_few_only():
     # Forty cells of uneven sizes make more compositions than are looked at first, and the worst is not among those.
     counts = np.array([3 + (7 * i) % 11 for i in range(40)])
-    matrix = MultiplicityMatrix.of(np.arange(40)[:, None], counts, (40,))
+    matrix = matrix_of(np.arange(40)[:, None], counts, (40,))
     table = FragmentTable.of(matrix, np.arange(40), [OrderedDistance(counts)])
     differs = 0
     for e in range(20, 60):
@@ -99,7 +99,7 @@ def test_all_compositions_are_looked_at_not_the_first_few_only():
 
 def test_mixtures_may_come_in_chunks(monkeypatch):
     counts = np.arange(1, 9)
-    matrix = MultiplicityMatrix.of(np.arange(8)[:, None], counts, (8,))
+    matrix = matrix_of(np.arange(8)[:, None], counts, (8,))
     whole = FragmentTable.of(matrix, np.arange(8) // 2, [OrderedDistance(counts)])
     shares = np.random.default_rng(1).dirichlet(np.ones(4), 30)
     expected = whole.proven_bounds(shares)
@@ -125,7 +125,7 @@ def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, s
 def test_the_bound_is_attained():
     # Two halves of four values; a class of two rows with one of each: 0 and 3 is as far as it gets, and as far as is
     # proven.
-    matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.full(4, 5), (4,))
+    matrix = matrix_of(np.arange(4)[:, None], np.full(4, 5), (4,))
     table = FragmentTable.of(matrix, np.array([0, 0, 1, 1]), [OrderedDistance(matrix.marginal(0))])
     assert table.deltas.tolist() == [[1 / 6, 1 / 6]]
     (bound,) = table.proven_bounds(np.array([[0.5, 0.5]]))[0]
@@ -133,7 +133,7 @@ def test_the_bound_is_attained():
 
 
 def test_uneven_shares_are_charged():
-    matrix = MultiplicityMatrix.of(np.arange(2)[:, None], np.array([6, 4]), (2,))
+    matrix = matrix_of(np.arange(2)[:, None], np.array([6, 4]), (2,))
     table = FragmentTable.of(matrix, np.arange(2), [EqualDistance(matrix.marginal(0))])
     assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
 
@@ -183,14 +183,14 @@ def test_sizes_go_from_small_to_all_rows():
 
 
 def test_fragments_are_ordered_by_their_centres():
-    matrix = MultiplicityMatrix.of(np.array([[0, 5], [1, 3], [2, 0]]), np.array([1, 1, 2]), (3, 6))
+    matrix = matrix_of(np.array([[0, 5], [1, 3], [2, 0]]), np.array([1, 1, 2]), (3, 6))
     found = centres(matrix, np.array([1, 1, 0]), np.array([2, 2]))
     assert found.codes.tolist() == [[1, 0, 0], [0, 1, 1]]
 
 
 @pytest.mark.parametrize(("k", "classes"), [(2, 50), (20, 50), (21, 25), (50, 10), (600, 1), (5_000, 1)])
 def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, classes):
-    matrix = MultiplicityMatrix.of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))
+    matrix = matrix_of(np.arange(4)[:, None], np.array([250, 100, 350, 300]), (4,))
     found = conform_exactly(matrix, np.arange(4), matrix.counts, (0.0,), k)
     assert (found.classes, found.size, found.smallest) == (classes, 1000 // classes, 20)
     shares = class_counts(found.stack, np.arange(classes), classes)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fragmentations import aggregate_bounds, equal, ordered, paper_bounds
+from fragmentations import aggregate_bounds, equal, matrix_of, ordered, paper_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from matrices import Case, cases
@@ -165,7 +165,7 @@ def test_changes_of_boxes_are_those_of_the_definition(data):
 
 def grid(m: int, n: int) -> MultiplicityMatrix:
     codes = np.stack(np.meshgrid(np.arange(m), np.arange(n), indexing="ij"), axis=-1).reshape(-1, 2)
-    return MultiplicityMatrix.of(codes, np.ones(m * n, dtype=np.int64), (m, n))
+    return matrix_of(codes, np.ones(m * n, dtype=np.int64), (m, n))
 
 
 @pytest.mark.parametrize("kind", ["domain", "paper"])
@@ -266,7 +266,7 @@ def test_few_of_very_many_cuts(monkeypatch):
 
 def test_a_domain_much_larger_than_its_rows():
     codes = np.array([[0], [7], [900], [999]])
-    matrix = MultiplicityMatrix.of(codes, np.array([4, 1, 2, 5]), (1000,))
+    matrix = matrix_of(codes, np.array([4, 1, 2, 5]), (1000,))
     path = find_fragmentation(matrix, [ordered(1000)], [0.1])
     assert path.exact_bounds[1] == (Fraction(4 * 7 + 5 * 99, 999 * 12),)
     assert path.fragmentation(1).tolist() == [0, 0, 1, 1]
@@ -282,7 +282,7 @@ def test_of_equal_cuts_the_first_attribute_comes_before_the_first_fragment():
 
 
 def test_boxes_without_rows_are_not_counted():
-    matrix = MultiplicityMatrix.of(np.array([[1], [3]]), np.array([1, 1]), (5,))
+    matrix = matrix_of(np.array([[1], [3]]), np.array([1, 1]), (5,))
     seen: list[int] = []
     path = find_fragmentation(
         matrix, [ordered(5)], [1], kind="paper", objective="hinge", stop=lambda _, count: bool(seen.append(count))

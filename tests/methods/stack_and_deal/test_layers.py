@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from fragmentations import matrix_of
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
@@ -50,7 +51,7 @@ def matrices(draw: st.DrawFn, attributes: int = 3, rows: int = 40) -> tuple[Mult
     domains = draw(st.lists(st.integers(1, 6), min_size=1, max_size=attributes))
     tuples = st.tuples(*(st.integers(0, m - 1) for m in domains))
     codes = np.array(draw(st.lists(tuples, min_size=4, max_size=rows)))
-    matrix = MultiplicityMatrix.of(codes, np.ones(len(codes), dtype=np.int64), tuple(domains))
+    matrix = matrix_of(codes, np.ones(len(codes), dtype=np.int64), tuple(domains))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=len(domains), max_size=len(domains)))
     return matrix, [distance_of(kind, matrix.marginal(a)) for a, kind in enumerate(kinds)]
 
@@ -107,7 +108,7 @@ def test_deals_every_row_evenly_and_no_worse_than_in_turn(case, data):
 def test_finds_the_best_partition_where_dealing_in_turn_does_not():
     table = np.ones(9, dtype=np.int64)
     distance, nine = OrderedDistance(table), np.arange(9)
-    matrix = MultiplicityMatrix.of(nine[:, None], table, (9,))
+    matrix = matrix_of(nine[:, None], table, (9,))
     every = []
     for parts in partitions(list(range(9)), [3, 3, 3]):
         owner = np.empty(9, dtype=np.int64)
@@ -161,7 +162,7 @@ def test_no_partition_is_below_the_bounds(kind, values, data):
     e = data.draw(st.integers(2, len(codes) // 2))
     distance = distance_of(kind, np.bincount(codes, minlength=5))
     sizes = [len(codes) // e + (c < len(codes) % e) for c in range(e)]
-    matrix = MultiplicityMatrix.of(np.arange(5)[:, None], np.ones(5, dtype=np.int64), (5,))
+    matrix = matrix_of(np.arange(5)[:, None], np.ones(5, dtype=np.int64), (5,))
     best = Fraction(2)
     for classes in partitions(list(range(len(codes))), sizes):
         owner = np.empty(len(codes), dtype=np.int64)
@@ -208,7 +209,7 @@ def test_a_rare_value_must_be_somewhere():
 
 
 def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
-    matrix = MultiplicityMatrix.of(np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5))
+    matrix = matrix_of(np.array([[a, b] for a in range(4) for b in range(5)]), np.arange(1, 21), (4, 5))
     portfolio = dict(orders(matrix, ("a", "b")))
     assert next(iter(portfolio)) == "frequency"
     assert {"frequency", "value", "serpentine of a, b", "serpentine of b, a", "2 blocks of a, serpentine of b"} <= set(
@@ -218,9 +219,7 @@ def test_the_portfolio_has_each_cell_once_and_the_papers_order_first():
 
 
 def test_a_serpentine_turns_at_its_ends():
-    matrix = MultiplicityMatrix.of(
-        np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3)
-    )
+    matrix = matrix_of(np.array([[a, b] for a in range(3) for b in range(3)]), np.ones(9, dtype=np.int64), (3, 3))
     assert matrix.codes[serpentine(matrix, (0, 1)).order].tolist() == [
         [0, 0],
         [0, 1],
@@ -246,9 +245,7 @@ def test_a_serpentine_turns_at_its_ends():
 
 
 def test_blocks_go_through_the_second_attribute_from_end_to_end():
-    matrix = MultiplicityMatrix.of(
-        np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2)
-    )
+    matrix = matrix_of(np.array([[a, b] for a in range(4) for b in range(2)]), np.ones(8, dtype=np.int64), (4, 2))
     blocks = matrix.codes[serpentine(matrix, (0, 1), blocks=2).order].tolist()
     assert [sorted(a for a, _ in blocks[i : i + 4]) for i in (0, 4)] == [[0, 0, 1, 1], [2, 2, 3, 3]]
     assert [b for _, b in blocks] == [0, 0, 1, 1, 1, 1, 0, 0]
