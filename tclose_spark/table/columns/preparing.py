@@ -7,6 +7,7 @@ every engine. Work is done once per distinct value of a batch where it is not ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -17,13 +18,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
-from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, FIRST, LAST, MICROSECOND, Calendar, write_moment
 from tclose_spark.table.writing import write_number
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 MOMENTS: dict[Calendar, str] = {
     "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?$",
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]([01]\d|2[0-3]):[0-5]\d"
+    r"(:[0-5]\d(\.\d{1,6})?(Z|[+-]((0\d|1[0-7]):[0-5]\d|18:00))?)?$",
 }
 """The texts that are read as numbers, dates and times. A line end after them counts for nothing."""
 NO_VALUE = {
@@ -34,12 +36,6 @@ NO_VALUE = {
 """What a message calls values that do not have the type of a quasi-identifier."""
 DIGITS = 15
 """A double has a number of at most this many digits exactly."""
-PARTS = r"^(?P<day>.{10})(?:.(?P<hour>..):(?P<minute>..)(?::(?P<second>..)(?:\.(?P<fraction>\d+))?)?)?(?P<zone>.*)$"
-"""The parts of a text of MOMENTS."""
-FURTHEST_ZONE = 18 * 60
-"""In minutes. A zone comes after seconds only."""
-MICROSECONDS_A_MINUTE = 60_000_000
-
 BoolArray = NDArray[np.bool_]
 
 
@@ -153,7 +149,8 @@ def _matching(texts: pa.Array, pattern: str) -> pa.Array:
 def _moment_codes(values: pa.Array, calendar: Calendar) -> pa.Array:
     """Dates as days, times as microseconds since 1970. Text that is neither becomes missing."""
     if pa.types.is_string(values.type):
-        return _once(values, lambda texts: _read_moments(_matching(texts, MOMENTS[calendar]), calendar))
+        read = partial(_read_moment, calendar=calendar)
+        return _once(values, lambda texts: _made(_matching(texts, MOMENTS[calendar]), read, pa.int64()))
     return _codes(values.cast(pa.date32() if calendar == "date" else pa.timestamp("us")))
 
 
@@ -162,30 +159,14 @@ def _codes(moments: pa.Array) -> pa.Array:
     return moments.cast(pa.int32() if pa.types.is_date32(moments.type) else pa.int64()).cast(pa.int64())
 
 
-def _read_moments(texts: pa.Array, calendar: Calendar) -> pa.Array:
-    """The codes of texts of MOMENTS. Dates and times that do not exist become missing."""
-    parts = pc.extract_regex(texts, PARTS)
-    day = pc.struct_field(parts, "day")
-
-    def number(part: pa.Array) -> NDArray[np.int64]:
-        return np.asarray(pc.if_else(pc.equal(part, ""), "0", part).fill_null("0").cast(pa.int64()))
-
-    year, month, place = (number(pc.utf8_slice_codeunits(day, *ends)) for ends in ((0, 4), (5, 7), (8, 10)))
-    months = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("M8[M]")
-    days = months.astype("M8[D]") + (place - 1)
-    exists = (month == np.clip(month, 1, 12)) & (days.astype("M8[M]") == months)
-    codes = days.astype(np.int64)
-    if calendar == "timestamp":
-        hour, minute, second = (number(pc.struct_field(parts, name)) for name in ("hour", "minute", "second"))
-        fraction = number(pc.utf8_rpad(pc.struct_field(parts, "fraction"), 6, "0"))
-        zone = pc.struct_field(parts, "zone")
-        hours, minutes = (number(pc.utf8_slice_codeunits(zone, *ends)) for ends in ((1, 3), (4, 6)))
-        offset = (60 * hours + minutes) * np.where(_bools(pc.starts_with(zone, "-")), -1, 1)
-        exists &= (hour < 24) & (minute < 60) & (second < 60) & (minutes < 60) & (np.abs(offset) <= FURTHEST_ZONE)
-        exists &= _bools(pc.or_(pc.equal(zone, ""), pc.not_equal(pc.struct_field(parts, "second"), "")))
-        past = (60 * hour + minute - offset) * MICROSECONDS_A_MINUTE + 1_000_000 * second + fraction
-        codes = codes * CODES_A_DAY["timestamp"] + past
-    return pa.array(codes, mask=~(exists & _bools(texts.is_valid())))
+def _read_moment(text: str, calendar: Calendar) -> int | None:
+    """The code of a text of MOMENTS; None of a day that does not exist."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    past = moment.replace(tzinfo=None) - EPOCH - (moment.utcoffset() or timedelta(0))
+    return past.days if calendar == "date" else past // MICROSECOND
 
 
 def _moment_texts(moments: pa.Array) -> pa.Array:
