@@ -29,6 +29,7 @@ from strategies import CITIES
 from tclose_spark import cli, pipeline
 from tclose_spark.api import engine_choice
 from tclose_spark.api import session as api_session
+from tclose_spark.engine.tables import of_arrow
 from tclose_spark.io.interrupts import SIGNALS
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
@@ -157,6 +158,23 @@ def engine_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
         SESSIONS.append(request.getfixturevalue("spark"))
         yield
         SESSIONS.pop()
+
+
+@pytest.fixture
+def session(engine_of_the_test: None) -> Any:
+    """The session of the test's engine."""
+    return SESSIONS[-1]
+
+
+@pytest.fixture
+def table_of(session: Any) -> Callable[..., Any]:
+    """`table_of(rows, age="int32", sex="string")`: a table of the test's engine; the columns by their types."""
+
+    def made(rows: Sequence[Sequence[Any]], **kinds: Any) -> Any:
+        columns = {name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())}
+        return of_arrow(session, pa.table(columns))
+
+    return made
 
 
 @pytest.fixture(scope="session")

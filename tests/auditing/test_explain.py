@@ -1,11 +1,11 @@
 """One class explained: which one, for which attribute, and a plan that costs the distance."""
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.auditing.explain import explain_class
@@ -14,6 +14,8 @@ from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.auditing.result import ClassExplanation
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
 
@@ -28,10 +30,13 @@ ROWS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table(spark: SparkSession) -> DataFrame:
+KINDS = {"age": "string", "sex": "string", "disease": "string", "pay": "int32", "city": "string"}
+
+
+@pytest.fixture
+def table(table_of: Callable[..., Table]) -> Table:
     """Seven records in three classes."""
-    return spark.createDataFrame(ROWS, "age string, sex string, disease string, pay int, city string")
+    return table_of(ROWS, **KINDS)
 
 
 def question(**t: Any) -> AuditQuestion:
@@ -46,11 +51,11 @@ def question(**t: Any) -> AuditQuestion:
     )
 
 
-def explained(table: DataFrame, asked: AuditQuestion, *args: Any, **more: Any) -> ClassExplanation:
+def explained(table: Table, asked: AuditQuestion, *args: Any, **more: Any) -> ClassExplanation:
     return explain_class(table, asked, *args, hierarchies={"city": CITIES}, **more)
 
 
-def test_the_farthest_class_of_an_attribute(table: DataFrame):
+def test_the_farthest_class_of_an_attribute(table: Table):
     """Pay is 1, 2, 3 for 3, 2, 2 of seven; both records with no sex have 1."""
     found = explained(table, question(), "pay")
     assert found.labels == {"age": "[30, 39]", "sex": None}
@@ -64,7 +69,7 @@ def test_the_farthest_class_of_an_attribute(table: DataFrame):
     ]
 
 
-def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: DataFrame):
+def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: Table):
     """Of gout 4/7 are lacking in the class without a sex, and pay is 3/7 away: without a t disease is the farthest."""
     free = explained(table, question(city=1, pay=1, disease=1))
     assert (free.attribute.name, free.labels["sex"], free.emd) == ("disease", None, Fraction(4, 7))
@@ -73,7 +78,7 @@ def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: DataFr
 
 
 @pytest.mark.parametrize("attribute", ["pay", "city"])
-def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attribute: str):
+def test_the_plan_costs_the_distance_of_the_class_table(table: Table, attribute: str):
     asked = question()
     found = explained(table, asked, attribute, {"age": "[20, 29]"})
     tallies = tally_classes(table, ["age", "sex"], ["disease", "pay", "city"])
@@ -82,8 +87,8 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attrib
     )
     quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in ("age", "sex")]
     emds = {
-        tuple(row["quasi_identifiers"]): row[f"emd_{attribute}"]
-        for row in class_table(tallies, quasi, attributes).collect()
+        tuple(row["quasi_identifiers"].values()): row[f"emd_{attribute}"]
+        for row in collect(class_table(tallies, quasi, attributes)).to_pylist()
     }
     assert found.labels == {"age": "[20, 29]", "sex": "f"}
     assert (
@@ -99,21 +104,21 @@ def test_the_plan_costs_the_distance_of_the_class_table(table: DataFrame, attrib
     assert left == [Fraction(int(c), 7) for c in found.whole]
 
 
-def test_a_class_by_its_labels_of_which_one_is_missing(table: DataFrame):
+def test_a_class_by_its_labels_of_which_one_is_missing(table: Table):
     found = explained(table, question(), "disease", {"sex": None})
     assert found.labels == {"age": "[30, 39]", "sex": None}
     assert dict(zip(found.attribute.values, found.part.tolist(), strict=True)) == {"flu": 0, "gout": 2}
 
 
-def test_labels_are_compared_and_reported_as_text(spark: SparkSession):
-    table = spark.createDataFrame([(39, 1.5, "a"), (40, 2.5, "b")], "age int, weight double, disease string")
+def test_labels_are_compared_and_reported_as_text(table_of: Callable[..., Table]):
+    table = table_of([(39, 1.5, "a"), (40, 2.5, "b")], age="int32", weight="double", disease="string")
     found = explain_class(table, question_from_columns(["age", "weight"], {"disease": {}}), labels={"age": "39"})
     assert (found.labels, found.part.tolist()) == ({"age": "39", "weight": "1.5"}, [1, 0])
 
 
-def test_against_the_distribution_of_a_reference(spark: SparkSession, table: DataFrame):
+def test_against_the_distribution_of_a_reference(table_of: Callable[..., Table], table: Table):
     """Where one of four has gout, and one mumps, which nobody in the table has."""
-    reference = spark.createDataFrame([("flu",), ("flu",), ("gout",), ("mumps",)], "disease string")
+    reference = table_of([("flu",), ("flu",), ("gout",), ("mumps",)], disease="string")
     found = explain_class(
         table, question_from_columns(["age", "sex"], {"disease": {}}), labels={"sex": "m"}, reference=reference
     )
@@ -122,7 +127,7 @@ def test_against_the_distribution_of_a_reference(spark: SparkSession, table: Dat
     assert found.emd == Fraction(1, 4)
 
 
-def test_as_json(table: DataFrame):
+def test_as_json(table: Table):
     told = explained(table, question(pay="0.25"), "pay", {"sex": None}).to_json()
     assert json.loads(json.dumps(told)) == {
         "class": {"age": "[30, 39]", "sex": None},
@@ -170,30 +175,30 @@ def test_as_json(table: DataFrame):
     ],
 )
 def test_what_cannot_be_explained_is_named(
-    table: DataFrame, attribute: str | None, labels: Any, error: type[Exception], message: str
+    table: Table, attribute: str | None, labels: Any, error: type[Exception], message: str
 ):
     with pytest.raises(error, match=message):
         explained(table, question(), attribute, labels)
 
 
-def test_without_sensitive_attributes_there_is_nothing_to_explain(table: DataFrame):
+def test_without_sensitive_attributes_there_is_nothing_to_explain(table: Table):
     with pytest.raises(ConfigurationError, match="no sensitive attribute to explain; give --sensitive"):
         explained(table, question_from_columns(["age"]))
 
 
-def test_a_column_that_is_not_there_is_named(table: DataFrame):
+def test_a_column_that_is_not_there_is_named(table: Table):
     with pytest.raises(InputError, match="quasi-identifier 'zip' is not in the table; it has age, sex"):
         explained(table, question_from_columns(["age", "zip"], {"pay": {}}))
     with pytest.raises(InputError, match="sensitive attribute 'wage' is not in the table"):
         explained(table, question_from_columns(["age"], {"wage": {}}))
 
 
-def test_a_table_without_rows(table: DataFrame):
+def test_a_table_without_rows(table_of: Callable[..., Table]):
     with pytest.raises(InputError, match="the table has no rows"):
-        explained(table.where("age = 'none'"), question())
+        explained(table_of([], **KINDS), question())
 
 
-def test_the_tallies_of_a_question(table: DataFrame):
+def test_the_tallies_of_a_question(table: Table):
     """What both commands start from: each row once."""
     tallies = tally_classes(table, ["sex"], ["pay"])
-    assert {row["l0"]: sum(row["n"]) for row in tallies.collect()} == {"f": 3, "m": 2, None: 2}
+    assert {row["l0"]: sum(row["n"]) for row in collect(tallies).to_pylist()} == {"f": 3, "m": 2, None: 2}

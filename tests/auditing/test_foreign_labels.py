@@ -3,12 +3,12 @@
 Not called test_labels.py: there is a tests/table/test_labels.py, and pytest wants each name once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.auditing.audit import audit_table
@@ -17,6 +17,8 @@ from tclose_spark.auditing.labels import LabelFacts, judge_labels
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.checks.classes.class_table import class_table
 from tclose_spark.checks.classes.tallies import tally_classes
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -26,26 +28,23 @@ Column = Mapping[str | None, Fraction | float]
 
 
 def losses(
-    table: DataFrame, question: AuditQuestion, trees: Mapping[str, Hierarchy] = TREES
+    table: Table, question: AuditQuestion, trees: Mapping[str, Hierarchy] = TREES
 ) -> dict[tuple[Any, ...], dict[str, float]]:
     """{labels: {quasi-identifier: loss}} of each class, and no notes."""
     tallies = tally_classes(table, question.labels, [])
     quasi, notes = judge_labels(tallies, question, trees)
     assert notes == []
-    return {
-        tuple(row["quasi_identifiers"]): row["losses"].asDict() for row in class_table(tallies, quasi, []).collect()
-    }
+    rows = collect(class_table(tallies, quasi, [])).to_pylist()
+    return {tuple(row["quasi_identifiers"].values()): row["losses"] for row in rows}
 
 
-def notes(table: DataFrame, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
+def notes(table: Table, trees: Mapping[str, Hierarchy] = TREES) -> list[str]:
     question = question_from_columns(table.columns)
     return judge_labels(tally_classes(table, question.labels, []), question, trees)[1]
 
 
-def labels(spark: SparkSession, **columns: Sequence[str | None]) -> DataFrame:
-    return spark.createDataFrame(
-        list(zip(*columns.values(), strict=True)), ", ".join(f"{name} string" for name in columns)
-    )
+def labels(session: Session, **columns: Sequence[str | None]) -> Table:
+    return of_arrow(session, pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()}))
 
 
 # Five labels of each kind, and what each loses.
@@ -80,9 +79,10 @@ KINDS: dict[str, Column] = {
 }
 
 
-def test_what_labels_of_each_kind_lose(spark: SparkSession):
+@pytest.mark.on_spark
+def test_what_labels_of_each_kind_lose(session: Session):
     columns = {name: [*kind, *list(kind)[:1] * 5][:5] for name, kind in KINDS.items()}
-    table = labels(spark, **columns)
+    table = labels(session, **columns)
     found = losses(table, question_from_columns(list(KINDS)))
     assert found == {
         row: {name: pytest.approx(float(KINDS[name][label])) for name, label in zip(KINDS, row, strict=True)}
@@ -90,9 +90,9 @@ def test_what_labels_of_each_kind_lose(spark: SparkSession):
     }
 
 
-def test_columns_of_numbers_are_labels_too(spark: SparkSession):
-    table = spark.createDataFrame(
-        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], "age int, weight double, smokes boolean"
+def test_columns_of_numbers_are_labels_too(table_of: Callable[..., Table]):
+    table = table_of(
+        [(20, 1.5, True), (30, None, True), (40, float("nan"), False)], age="int32", weight="double", smokes="bool"
     )
     assert losses(table, question_from_columns(table.columns)) == {
         row: {"age": 0, "weight": 0, "smokes": 0}
@@ -100,10 +100,9 @@ def test_columns_of_numbers_are_labels_too(spark: SparkSession):
     }
 
 
-def test_bounds_are_one_quasi_identifier(spark: SparkSession):
-    table = spark.createDataFrame(
-        [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")], "age_min int, age_max int, sex string"
-    )
+def test_bounds_are_one_quasi_identifier(table_of: Callable[..., Table]):
+    rows = [(20, 29, "f"), (30, 60, "f"), (25, 25, "*"), (None, None, "f")]
+    table = table_of(rows, age_min="int32", age_max="int32", sex="string")
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}, "sex": {}})
     assert losses(table, question) == {
         ("20", "29", "f"): {"age": pytest.approx(9 / 40), "sex": 0},
@@ -116,13 +115,12 @@ def test_bounds_are_one_quasi_identifier(spark: SparkSession):
 @pytest.mark.parametrize(
     "names", [["sex", "age"], ["sex", "age_min", "age_max"], ["sex", "age_max", "age_min"]], ids=",".join
 )
-@pytest.mark.parametrize("kind", ["int", "string"])
-def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str], kind: str):
+@pytest.mark.parametrize("kind", ["int32", "string"])
+def test_bounds_are_paired_by_their_names(session: Session, names: list[str], kind: str):
     """As two numbers of one value each they would lose nothing."""
-    rows = [(20, 29, "f"), (20, 29, "f"), (30, 60, "f"), (None, None, "f")]
-    table = spark.createDataFrame(rows, "age_min int, age_max int, sex string").selectExpr(
-        f"cast(age_min as {kind}) age_min", f"cast(age_max as {kind}) age_max", "sex"
-    )
+    bounds = {"age_min": pa.array([20, 20, 30, None]), "age_max": pa.array([29, 29, 60, None])}
+    columns = {name: column.cast(kind) for name, column in bounds.items()}
+    table = of_arrow(session, pa.table({**columns, "sex": ["f"] * 4}))
     found, notes = with_bounds(table, question_from_columns(names))
     assert found.columns == {"sex": ("sex",), "age": ("age_min", "age_max")}
     assert notes == ["age: age_min and age_max are its bounds, and count as one quasi-identifier"]
@@ -132,8 +130,8 @@ def test_bounds_are_paired_by_their_names(spark: SparkSession, names: list[str],
 
 
 @pytest.mark.parametrize("rows", [[(3, 2)], [("young", "3")], [("2", "3"), ("3", "2")]], ids=str)
-def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: list[tuple[Any, Any]]):
-    table = spark.createDataFrame(rows, ["age_min", "age_max"])
+def test_columns_that_are_no_bounds_are_not_paired(session: Session, rows: list[tuple[Any, Any]]):
+    table = of_arrow(session, pa.table(list(zip(*rows, strict=True)), ["age_min", "age_max"]))
     question = question_from_columns(["age_min", "age_max"])
     assert with_bounds(table, question) == (question, [])
 
@@ -141,14 +139,14 @@ def test_columns_that_are_no_bounds_are_not_paired(spark: SparkSession, rows: li
 @pytest.mark.parametrize(
     "names", [["age"], ["age_min"], ["age", "age_min", "age_max"], ["age_min", "age_max"]], ids=",".join
 )
-def test_a_column_that_is_there_is_itself(spark: SparkSession, names: list[str]):
-    table = spark.createDataFrame([(1, 1, 2)], ["age", "age_min", "age_max"])
+def test_a_column_that_is_there_is_itself(session: Session, names: list[str]):
+    table = of_arrow(session, pa.table({"age": [1], "age_min": [1], "age_max": [2]}))
     assert with_bounds(table, question_from_columns(names)) == (question_from_columns(names), [])
 
 
-def test_spellings_are_reported_by_count_and_column(spark: SparkSession):
-    diseases = ["flu", "flu ", "FLU", "gout", "gout"]
-    table = spark.createDataFrame([("Rome", d) for d in diseases] + [("ROME", "gout")], ["city", "disease"])
+def test_spellings_are_reported_by_count_and_column(session: Session):
+    diseases = ["flu", "flu ", "FLU", "gout", "gout", "gout"]
+    table = labels(session, city=[*["Rome"] * 5, "ROME"], disease=diseases)
     notes = audit_table(table, question_from_columns(["city"], {"disease": {}})).notes
     assert [
         note for note in notes if note.startswith("disease: 2 of its values differ from another only by case, spaces")
@@ -157,8 +155,8 @@ def test_spellings_are_reported_by_count_and_column(spark: SparkSession):
     assert not any(text in note for note in notes for text in ("flu", "FLU", "Rome", "ROME"))
 
 
-def test_bounds_that_are_text_are_numbers(spark: SparkSession):
-    table = labels(spark, age_min=["20", "30"], age_max=["29", "60"])
+def test_bounds_that_are_text_are_numbers(session: Session):
+    table = labels(session, age_min=["20", "30"], age_max=["29", "60"])
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
     assert [list(found.values()) for found in losses(table, question).values()] == [
         [pytest.approx(9 / 40)],
@@ -166,24 +164,24 @@ def test_bounds_that_are_text_are_numbers(spark: SparkSession):
     ]
 
 
-def test_numbers_with_a_hierarchy_are_read_in_one_way(spark: SparkSession):
+def test_numbers_with_a_hierarchy_are_read_in_one_way(session: Session):
     tree = Hierarchy.build([("39.0", "thirties", "*"), ("40.0", "forties", "*")], "ages")
-    table = spark.createDataFrame([(39.0,), (40.0,)], "age double")
+    table = of_arrow(session, pa.table({"age": [39.0, 40.0]}))
     assert losses(table, question_from_columns(["age"]), {"age": tree}) == {
         ("39.0",): {"age": 0},
         ("40.0",): {"age": 0},
     }
 
 
-def test_labels_that_are_no_nodes_are_counted(spark: SparkSession):
-    table = labels(spark, city=["Pisa", "Umbria", "Oslo", None])
+def test_labels_that_are_no_nodes_are_counted(session: Session):
+    table = labels(session, city=["Pisa", "Umbria", "Oslo", None])
     with pytest.raises(InputError, match="quasi-identifier 'city': its hierarchy lacks 2 labels"):
         notes(table)
 
 
-def test_bounds_that_are_no_numbers_are_counted(spark: SparkSession):
+def test_bounds_that_are_no_numbers_are_counted(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
-    tallies = tally_classes(labels(spark, age_min=["20", "young"], age_max=["29", "60"]), question.labels, [])
+    tallies = tally_classes(labels(session, age_min=["20", "young"], age_max=["29", "60"]), question.labels, [])
     with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
         judge_labels(tallies, question, {})
 
@@ -191,9 +189,9 @@ def test_bounds_that_are_no_numbers_are_counted(spark: SparkSession):
 # --- notes
 
 
-def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
+def test_labels_that_are_not_what_they_seem_are_noted(session: Session):
     table = labels(
-        spark,
+        session,
         zip=["47677", "476**", "476**"],
         age=["20-29", "50s", "unknown"],
         pay=[">= 40", "< 40", "< 40"],
@@ -218,9 +216,9 @@ def test_labels_that_are_not_what_they_seem_are_noted(spark: SparkSession):
     ]
 
 
-def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession):
+def test_a_bin_with_one_end_loses_up_to_the_farthest_number(session: Session):
     """The labels reach from 5 to 80."""
-    table = labels(spark, age=["5", "<20", "20-39", "60+", "80"])
+    table = labels(session, age=["5", "<20", "20-39", "60+", "80"])
     quasi, told = judge_labels(tally_classes(table, ["age"], []), question_from_columns(["age"]), {})
     assert [note.startswith("age: some labels have only one end") for note in told] == [True]
     assert [quasi[0].loss.of(label) for label in ("5", "<20", "20-39", "60+", "80")] == [
@@ -232,23 +230,23 @@ def test_a_bin_with_one_end_loses_up_to_the_farthest_number(spark: SparkSession)
     ]
 
 
-def test_bins_are_no_bounds(spark: SparkSession):
+def test_bins_are_no_bounds(session: Session):
     question = question_from_columns({"age": {"type": "numeric", "numeric_output": "bounds"}})
-    tallies = tally_classes(labels(spark, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
+    tallies = tally_classes(labels(session, age_min=["20", "30s"], age_max=["29", "60"]), question.labels, [])
     with pytest.raises(InputError, match=r"quasi-identifier 'age': texts \(1\) are among its bounds; expected numbers"):
         judge_labels(tallies, question, {})
 
 
 @pytest.mark.parametrize("reference", [False, True], ids=["alone", "with a reference"])
-def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
+def test_a_padded_order_is_noted(session: Session, reference: bool):
     """Fifty unused values make one half one in 102: what is asked then holds."""
-    table = spark.createDataFrame([("a", "low"), ("b", "high")], "zip string, pay string")
+    table = labels(session, zip=["a", "b"], pay=["low", "high"])
     order = ["low", "high", *(f"none {i}" for i in range(50))]
     audits = [
         audit_table(
             table,
             question_from_columns(["zip"], {"pay": {"distance": "ordered", "order": listed, "t": "0.1"}}),
-            reference=table.limit(1) if reference else None,
+            reference=labels(session, pay=["low"]) if reference else None,
         )
         for listed in (order[:2], order)
     ]
@@ -257,9 +255,9 @@ def test_a_padded_order_is_noted(spark: SparkSession, reference: bool):
     assert "pay: 50 of the 52 values of its order are in no row; they can make distances smaller" in audits[1].notes
 
 
-def test_nan_beside_null_is_noted(spark: SparkSession):
+def test_nan_beside_null_is_noted(table_of: Callable[..., Table]):
     rows = [("a", float("nan"), 1.0), ("a", None, float("nan")), ("a", None, 2.0)]
-    table = spark.createDataFrame(rows, "zip string, weight double, pay double")
+    table = table_of(rows, zip="string", weight="double", pay="double")
     told = audit_table(table, question_from_columns(["zip", "weight"], {"pay": {}}, k=3))
     assert told.holds  # as one class
     assert [note for note in told.notes if "NaN" in note] == [
@@ -268,14 +266,16 @@ def test_nan_beside_null_is_noted(spark: SparkSession):
     ]
 
 
-def test_intervals_beside_a_text_are_noted(spark: SparkSession):
+def test_intervals_beside_a_text_are_noted(session: Session):
     """The text counts as a value, and the intervals are still measured."""
-    table = labels(spark, age=["[20, 29]", "[30, 59]", "unknown"])
+    table = labels(session, age=["[20, 29]", "[30, 59]", "unknown"])
     question = question_from_columns(["age"])
     tallies = tally_classes(table, ["age"], [])
     quasi, told = judge_labels(tallies, question, {})
     assert told == ["age: there are texts among intervals (1); they count as values (no information lost)"]
-    found = {row["quasi_identifiers"]["age"]: row["loss"] for row in class_table(tallies, quasi, []).collect()}
+    found = {
+        row["quasi_identifiers"]["age"]: row["loss"] for row in collect(class_table(tallies, quasi, [])).to_pylist()
+    }
     assert found == {"[20, 29]": pytest.approx(9 / 39), "[30, 59]": pytest.approx(29 / 39), "unknown": 0}
 
 

@@ -8,7 +8,7 @@ Every audit here also has the verdict of Great Expectations: `audit_table` raise
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -26,19 +26,13 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import collect, of_arrow, read_delta
 from tclose_spark.errors import InputError
 
 Labels = str | None | tuple[Any, ...]
 Classes = Mapping[Labels, str]
 """The records of each class by its labels: `{"130**": "2 flu, 1 gout"}`; the value `missing` is NULL."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_tables(spark: SparkSession) -> Iterator[None]:
-    """One task is enough for what is small."""
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 
 def values_of(text: str) -> list[str | None]:
@@ -61,8 +55,8 @@ def columns_of(classes: Classes, columns: Sequence[str] = ("zip",), value: type 
     )
 
 
-def people(spark: SparkSession, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> DataFrame:
-    return spark.createDataFrame(columns_of(classes, columns, value))
+def people(session: Session, classes: Classes, columns: Sequence[str] = ("zip",), value: type = str) -> Table:
+    return of_arrow(session, columns_of(classes, columns, value))
 
 
 def broken(audit: AuditResult) -> list[tuple[str, str | None]]:
@@ -340,14 +334,21 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("case", PLANTED.values(), ids=PLANTED)
-def test_planted(spark: SparkSession, case: Planted) -> None:
+ON_SPARK = ("hierarchical", "entropy l short")
+"""What the audits that both engines carry out (tests/engine) do not ask for."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=name, marks=[pytest.mark.on_spark] * (name in ON_SPARK)) for name, case in PLANTED.items()],
+)
+def test_planted(session: Session, case: Planted) -> None:
     labels = case.worst if isinstance(case.worst, tuple) else (case.worst,)
 
     def audit(classes: Classes, disease: Mapping[str, Any]) -> AuditResult:
         question = question_from_columns(case.quasi, {"disease": disease} if disease else {}, k=case.k)
         return audit_table(
-            people(spark, classes, case.columns, case.value),
+            people(session, classes, case.columns, case.value),
             question,
             {"disease": CITIES} if "hierarchy" in disease else {},
         )
@@ -367,9 +368,9 @@ def test_planted(spark: SparkSession, case: Planted) -> None:
 
 
 @pytest.mark.parametrize("name", ["two classes that differ in case", "a class that a trailing blank cuts off"])
-def test_labels_that_only_look_alike_are_reported(spark: SparkSession, name: str) -> None:
+def test_labels_that_only_look_alike_are_reported(session: Session, name: str) -> None:
     notes = [
-        audit_table(people(spark, classes), question_from_columns(["zip"])).notes
+        audit_table(people(session, classes), question_from_columns(["zip"])).notes
         for classes in (PLANTED[name].bad, PLANTED[name].twin)
     ]
     assert [
@@ -380,7 +381,7 @@ def test_labels_that_only_look_alike_are_reported(spark: SparkSession, name: str
     ]
 
 
-def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(spark: SparkSession) -> None:
+def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(session: Session) -> None:
     zips = ["130**"] * 4 + ["148**"] * 4 + ["149**"] * 4
     diseases = ["flu"] * 3 + ["gout"] + ["flu"] + ["gout"] * 3 + ["flu", "gout"] * 2  # 1/4 from half and half
     bad = pa.table({"zip": zips, "disease": diseases, "salary": [1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2]})  # 3/4 - 7/12
@@ -388,13 +389,13 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(spa
     question = question_from_columns(
         ["zip"], {"disease": {"t": "0.25"}, "salary": {"distance": "ordered", "t": "1/12"}}, k=4
     )
-    found = audit_table(spark.createDataFrame(bad), question)
+    found = audit_table(of_arrow(session, bad), question)
     assert found.verdict == "violated"
     assert broken(found) == [(T, "salary")]
     salary = guarantee(found, T, "salary")
     assert (salary.worst, salary.classes, salary.rows, salary.achieved) == ({"zip": "149**"}, 1, 4, Fraction(1, 6))
     assert guarantee(found, T, "disease").achieved == Fraction(1, 4)
-    repaired = audit_table(spark.createDataFrame(twin), question)
+    repaired = audit_table(of_arrow(session, twin), question)
     assert (repaired.verdict, guarantee(repaired, T, "salary").achieved) == ("holds", 0)
 
 
@@ -403,11 +404,11 @@ def test_only_the_second_of_two_attributes_is_too_far_and_each_has_its_own_t(spa
     [("7 flu, 2 gout, 1 mumps", Fraction(3, 10), (2, 8)), ("7 flu, 3 gout", Fraction(1, 5), (0, 0))],
 )
 def test_a_sample_is_judged_against_a_census(
-    spark: SparkSession, census: str, emd: Fraction, found: tuple[int, int]
+    session: Session, census: str, emd: Fraction, found: tuple[int, int]
 ) -> None:
-    sample = people(spark, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
+    sample = people(session, {"130**": "2 flu, 2 gout", "148**": "2 flu, 2 gout"})
     question = question_from_columns(["zip"], {"disease": {"t": "0.2"}}, k=4)
-    audit = audit_table(sample, question, reference=people(spark, {"all": census}).select("disease"))
+    audit = audit_table(sample, question, reference=of_arrow(session, columns_of({"all": census}).select(["disease"])))
     t = guarantee(audit, T)
     assert (t.achieved, t.classes, t.rows, broken(audit)) == (emd, *found, [(T, "disease")] if found[0] else [])
     if found[0]:
@@ -418,8 +419,8 @@ def test_a_sample_is_judged_against_a_census(
 # Missing values that have no place in the distance
 
 
-def test_missing_values_in_an_order_need_the_option_missing(spark: SparkSession) -> None:
-    table = people(spark, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int)
+def test_missing_values_in_an_order_need_the_option_missing(session: Session) -> None:
+    table = people(session, {"130**": "1 1, 1 missing, 1 3", "148**": "1 missing, 1 1, 1 3"}, value=int)
     with pytest.raises(
         InputError, match=r"'disease' is missing in 2 rows and has an ordered distance.*missing: lowest or highest"
     ):
@@ -431,7 +432,7 @@ def test_missing_values_in_an_order_need_the_option_missing(spark: SparkSession)
     assert (placed.verdict, guarantee(placed, T).achieved) == ("holds", 0)
 
 
-def test_missing_values_have_no_place_in_a_hierarchy(spark: SparkSession) -> None:
+def test_missing_values_have_no_place_in_a_hierarchy(session: Session) -> None:
     question = question_from_columns(
         ["zip"], {"disease": {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.1"}}, k=2
     )
@@ -440,17 +441,17 @@ def test_missing_values_have_no_place_in_a_hierarchy(spark: SparkSession) -> Non
         match=r"'disease' is missing in 1 rows and has a hierarchical distance; give .*disease\.missing: leaf",
     ):
         audit_table(
-            people(spark, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+            people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
         )
     twin = audit_table(
-        people(spark, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
+        people(session, {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}), question, {"disease": CITIES}
     )
     assert twin.verdict == "holds"
 
 
-def test_missing_values_may_be_a_leaf_of_a_hierarchy(spark: SparkSession) -> None:
+def test_missing_values_may_be_a_leaf_of_a_hierarchy(session: Session) -> None:
     asked = {"distance": "hierarchical", "hierarchy": "cities.csv", "t": "0.25", "missing": "leaf"}
-    table = people(spark, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
+    table = people(session, {"130**": "1 Pisa, 1 missing", "148**": "1 Pisa, 1 Lyon"})
     found = audit_table(table, question_from_columns(["zip"], {"disease": asked}, k=2), {"disease": CITIES})
     assert (found.verdict, guarantee(found, T).achieved) == (
         "holds",
@@ -459,12 +460,12 @@ def test_missing_values_may_be_a_leaf_of_a_hierarchy(spark: SparkSession) -> Non
 
 
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
-def test_missing_values_beside_a_reference_without_any_are_reported_too(spark: SparkSession, distance: str) -> None:
+def test_missing_values_beside_a_reference_without_any_are_reported_too(session: Session, distance: str) -> None:
     tree = {"hierarchy": "cities.csv"} if distance == "hierarchical" else {"order": ["Pisa", "Lyon"]}
     question = question_from_columns(["zip"], {"disease": {"distance": distance, "t": "0.5", **tree}})
-    census = people(spark, {"all": "1 Pisa, 1 Lyon"})
+    census = people(session, {"all": "1 Pisa, 1 Lyon"})
     with pytest.raises(InputError, match="'disease' is missing in 1 rows"):
-        audit_table(people(spark, {"130**": "1 Pisa, 1 missing"}), question, {"disease": CITIES}, census)
+        audit_table(people(session, {"130**": "1 Pisa, 1 missing"}), question, {"disease": CITIES}, census)
 
 
 # Rows that are far apart, and many of them
@@ -534,17 +535,20 @@ NEAR_CASES = {
 }
 
 
-def near(spark: SparkSession, classes: Classes, columns: Sequence[str], n: int, t: str, **more: Any) -> AuditResult:
+def near(session: Session, classes: Classes, columns: Sequence[str], n: int, t: str, **more: Any) -> AuditResult:
     trees = {"zip": CITIES} if len(columns) == 1 else {}
     return audit_table(
-        people(spark, classes, columns), question_from_columns(columns, {"disease": {"t": t}}, k=2, n=n), trees, **more
+        people(session, classes, columns),
+        question_from_columns(columns, {"disease": {"t": t}}, k=2, n=n),
+        trees,
+        **more,
     )
 
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
-def test_a_class_that_is_far_from_all_its_supersets(spark: SparkSession, case: tuple[Any, ...]) -> None:
+def test_a_class_that_is_far_from_all_its_supersets(session: Session, case: tuple[Any, ...]) -> None:
     classes, far, columns, n, t, emd = case
-    audit = near(spark, {**classes, far: "2 x"}, columns, n, t)
+    audit = near(session, {**classes, far: "2 x"}, columns, n, t)
     assert audit.verdict == "violated"
     assert broken(audit) == [(NEAR, "disease")]
     found = guarantee(audit, NEAR)
@@ -554,19 +558,14 @@ def test_a_class_that_is_far_from_all_its_supersets(spark: SparkSession, case: t
 
 @pytest.mark.parametrize("case", NEAR_CASES.values(), ids=NEAR_CASES)
 def test_classes_that_are_near_a_superset_and_far_from_the_whole_table(
-    spark: SparkSession, case: tuple[Any, ...], tmp_path: Path
+    session: Session, case: tuple[Any, ...], tmp_path: Path
 ) -> None:
     classes, far, columns, n, t, _ = case
-    audit = near(spark, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
+    audit = near(session, classes, columns, n, t, classes_output=str(tmp_path / "classes"))
     assert audit.verdict == "holds"
     assert guarantee(audit, T).achieved == (Fraction(1, 2) if len(columns) == 2 else Fraction(5, 9))
     assert guarantee(audit, T).required is None
-    proofs = (
-        spark.read.format("delta")
-        .load(str(tmp_path / "classes"))
-        .select("quasi_identifiers", "superset_disease")
-        .collect()
-    )
+    proofs = collect(read_delta(session, str(tmp_path / "classes"))).to_pylist()
     expected = "zip=*, sex=u" if len(columns) == 2 else "zip=Italy"
     assert [row["superset_disease"] for row in proofs if row["quasi_identifiers"]["zip"] == far[0]] == [expected]
 
@@ -580,47 +579,45 @@ INSIDE = {
 
 
 @pytest.mark.parametrize("labels", INSIDE.values(), ids=INSIDE)
-def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(spark: SparkSession, labels: Sequence[str]) -> None:
+def test_labels_that_lie_in_a_wider_one_count_in_its_supersets(session: Session, labels: Sequence[str]) -> None:
     """Ten of the wide label with flu, a hundred inside it without: all supersets of the ten hold the hundred."""
     wide, inside, beside = labels
     sick = {(wide, sex): "5 flu" for sex in "fm"}
     well = {(label, sex): "50 none" for label in (inside, beside) for sex in "fm"}
-    audit = near(spark, {**sick, **well}, ("zip", "sex"), 10, "0.1")
+    audit = near(session, {**sick, **well}, ("zip", "sex"), 10, "0.1")
     assert (audit.verdict, broken(audit)) == ("violated", [(NEAR, "disease")])
     found = guarantee(audit, NEAR)
     assert (found.classes, found.rows) == (2, 10)
     assert found.achieved >= 0.8
     if labels[0] != "47***":
         without = {place: rows for place, rows in {**sick, **well}.items() if place[0] != inside}
-        assert near(spark, without, ("zip", "sex"), 10, "0.1").verdict == "holds"
+        assert near(session, without, ("zip", "sex"), 10, "0.1").verdict == "holds"
 
 
-def test_no_superset_has_more_records_than_the_table(spark: SparkSession) -> None:
+def test_no_superset_has_more_records_than_the_table(session: Session) -> None:
     classes = {("130**",): "1 x, 1 y", ("148**",): "1 x, 1 y"}
-    audit = audit_table(people(spark, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=5))
+    audit = audit_table(people(session, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=5))
     assert (audit.verdict, broken(audit), guarantee(audit, NEAR).classes) == ("violated", [(NEAR, "disease")], 2)
-    twin = audit_table(people(spark, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=4))
+    twin = audit_table(people(session, classes), question_from_columns(["zip"], {"disease": {"t": "0.1"}}, k=2, n=4))
     assert (twin.verdict, guarantee(twin, NEAR).worst["(superset)"]) == ("holds", "the whole table")
 
 
 # A table that is there ten or a hundred times
 
 
-def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSession) -> None:
-    table = spark.createDataFrame(
-        pa.table(
-            {
-                "zip": ["130**"] * 6 + ["148**"] * 5 + ["149**"] * 4,
-                "disease": ["flu"] * 4
-                + ["gout"] * 2
-                + ["flu", "gout", "mumps", "ulcer", "flu"]
-                + ["gout", "gout", "mumps", "flu"],
-                "grade": [1, 2, 2, 3, 5, 5, 1, 1, 2, 3, 8, 2, 2, 3, 5],
-                "city": ["Pisa", "Siena", "Bari", "Lyon", "Nice", "Pisa"]
-                + ["Lyon", "Lyon", "Nice", "Pisa", "Bari"]
-                + ["Siena"] * 4,
-            }
-        )
+def test_replicating_a_table_changes_no_distance_and_no_verdict(session: Session) -> None:
+    table = pa.table(
+        {
+            "zip": ["130**"] * 6 + ["148**"] * 5 + ["149**"] * 4,
+            "disease": ["flu"] * 4
+            + ["gout"] * 2
+            + ["flu", "gout", "mumps", "ulcer", "flu"]
+            + ["gout", "gout", "mumps", "flu"],
+            "grade": [1, 2, 2, 3, 5, 5, 1, 1, 2, 3, 8, 2, 2, 3, 5],
+            "city": ["Pisa", "Siena", "Bari", "Lyon", "Nice", "Pisa"]
+            + ["Lyon", "Lyon", "Nice", "Pisa", "Bari"]
+            + ["Siena"] * 4,
+        }
     )
     question = question_from_columns(
         ["zip"],
@@ -637,7 +634,7 @@ def test_replicating_a_table_changes_no_distance_and_no_verdict(spark: SparkSess
     )
     seen = []
     for times in (1, 10, 100):
-        audit = audit_table(table.crossJoin(spark.range(times)).drop("id"), question, {"city": CITIES})
+        audit = audit_table(of_arrow(session, pa.concat_tables([table] * times)), question, {"city": CITIES})
         assert audit.figures.rows == 15 * times
         seen.append(
             [
@@ -666,13 +663,14 @@ def written(folder: Path, table: pa.Table) -> Path:
 
 @pytest.mark.parametrize(("which", "code"), [("bad", 1), ("twin", 0)])
 def test_the_command_says_what_the_api_says(
-    spark: SparkSession, tclose: Command, tmp_path: Path, which: str, code: int
+    spark: SparkSession, session: Session, tclose: Command, tmp_path: Path, which: str, code: int
 ) -> None:
     """And its class table passes its suite where the audit holds, and nowhere else."""
-    path = written(tmp_path, columns_of(getattr(PLANTED["equal distance over t by one record"], which)))
+    table = columns_of(getattr(PLANTED["equal distance over t by one record"], which))
+    path = written(tmp_path, table)
     outputs = ["--classes-output", tmp_path / "classes", "--expectations-output", tmp_path / "suite.json"]
     status, told, error = tclose("audit", path, *ASKED, *outputs, "--json")
-    audit = audit_table(spark.read.parquet(str(path)), question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6))
+    audit = audit_table(of_arrow(session, table), question_from_columns(["zip"], {"disease": {"t": "1/9"}}, k=6))
     assert status == code
     assert json.loads(told) == json.loads(json.dumps(audit.to_json(), default=str))
     assert [g["holds"] for g in json.loads(told)["guarantees"]] == [True, not code, None, None]

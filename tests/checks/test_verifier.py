@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.engine.protocol import Session
+from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -64,7 +65,7 @@ def fingerprint(rows: Sequence[Record], columns: Sequence[str]) -> str:
 
 
 @pytest.fixture
-def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Judge:
+def judge(session: Session, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Judge:
     """`judge(release, k=..., disease={...}, written=...)`: the verdict on a release of PEOPLE.
 
     written: what the run observed while writing, where that is something else than what is read back. raw: the hash of
@@ -99,14 +100,15 @@ def judge(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, monkeyp
                 "method": {"name": "stack_and_deal"},
             }
         )
-        rows = [{"age": age, "sex": "f", "disease": value} for _, age, value in [*PEOPLE, *left]]
-        profile = make_profile(rows, spec, {})
+        people = [{"age": age, "sex": "f", "disease": value} for _, age, value in [*PEOPLE, *left]]
+        profile = make_profile(people, spec, {})
         if not great_expectations:
             monkeypatch.setattr(verifier, "validate", lambda *_: SimpleNamespace(passed=True, failures=()))
         folder = tmp_path_factory.mktemp("judged")
         (folder / "release").mkdir()
-        pq.write_table(arrow_of(release, columns), folder / "release/part.parquet", store_schema=False)
-        table = spark.read.parquet(str(folder / "release"))
+        rows = arrow_of(release, columns)
+        pq.write_table(rows, folder / "release/part.parquet", store_schema=False)
+        table = read_rows(session, str(folder / "release"), rows.schema)
         known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
         raw = known if raw == INPUT else raw
         evidence = Evidence(known, raw, fingerprint(release if written is None else written, columns))
@@ -128,7 +130,8 @@ def one_problem(verdict: Verdict, *parts: str) -> None:
     assert all(part in problem for part in parts), problem
 
 
-def test_a_release_that_holds(judge: Judge, spark: SparkSession) -> None:
+@pytest.mark.on_spark
+def test_a_release_that_holds(judge: Judge) -> None:
     verdict = judge(RELEASE, t="0.0001", l={"distinct": 2}, great_expectations=True)
     assert verdict.problems == ()
     figures = verdict.figures
@@ -302,6 +305,7 @@ def test_recursive_l_short(judge: Judge) -> None:
 # --- rows that are not the input's
 
 
+@pytest.mark.on_spark
 def test_a_row_lost_after_it_was_written(judge: Judge) -> None:
     verdict = judge(RELEASE[:7], k=3, written=RELEASE)
     assert any("read back differs from the release that was written" in problem for problem in verdict.problems)
@@ -354,6 +358,7 @@ THIRD = {"suppression_limit": "1/3"}
 RELEASED = {**THIRD, "of": "released"}
 
 
+@pytest.mark.on_spark
 def test_suppressed_rows_are_a_class(judge: Judge) -> None:
     verdict = judge(RELEASE, left=LEFT, privacy=THIRD, t="0.0001", l={"distinct": 2}, great_expectations=True)
     assert verdict.problems == ()
@@ -484,6 +489,7 @@ def test_a_label_that_is_none(judge: Judge) -> None:
         judge(changed({0: ("21 to 29", "flu")}), k=2)
 
 
+@pytest.mark.on_spark
 def test_no_rows_at_all(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     empty = arrow_of(RELEASE, ("age", "disease")).slice(0, 0)
     monkeypatch.setattr(
@@ -501,7 +507,7 @@ HALVES: list[Record] = [
 ]
 
 
-def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: Judge, spark: SparkSession) -> None:
+def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: Judge) -> None:
     one_problem(judge(HALVES, k=2, t="0.1"), "disease: 4 classes (8 rows) are farther than t = 1/10")
     verdict = judge(HALVES, k=2, t="0.1", privacy={"nt": {"n": 4}}, great_expectations=True)
     assert verdict.problems == ()

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 from strategies import CITIES
 
 from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnownAttributeColumns, measure_attacks
@@ -19,6 +19,8 @@ from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_keys
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.measures.disclosure.beliefs import chance_gains
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -48,20 +50,21 @@ def judged(name: str, column: Sequence[str | None]) -> JudgedAttribute:
     return JudgedAttribute(name, values, distance, SensitiveAttribute.model_validate(asked))
 
 
+def texts(session: Session, table: Mapping[str, Sequence[str | None]]) -> Table:
+    return of_arrow(session, pa.table({name: pa.array(column, pa.string()) for name, column in table.items()}))
+
+
 def attacks(
-    spark: SparkSession, table: Mapping[str, Sequence[str | None]], labels: Sequence[str], gain: Fraction = FIFTH
+    session: Session, table: Mapping[str, Sequence[str | None]], labels: Sequence[str], gain: Fraction = FIFTH
 ) -> dict[tuple[str, str, str | None], Exposure]:
     """The exposures of a table by attack, attribute, and (knowing another) what is known. Columns that are no labels
     are sensitive.
     """
-    frame = spark.createDataFrame(
-        list(zip(*table.values(), strict=True)), ", ".join(f"`{name.replace('`', '``')}` string" for name in table)
-    )
     attributes = [judged(name, column) for name, column in table.items() if name not in labels]
     columns = [AttackColumns(a, gain, CITIES if KINDS.get(a.name) == "hierarchical" else None) for a in attributes]
     knowing = KnownAttributeColumns(tuple(a.name for a in attributes)) if len(attributes) > 1 else None
     quasi = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in labels]
-    tallies = tally_classes(frame.repartition(2), labels, [a.name for a in attributes], 7)
+    tallies = tally_classes(texts(session, table), labels, [a.name for a in attributes], 7)
     classes = class_table(tallies, quasi, attributes, [*columns, *([knowing] if knowing else [])])
     rows = len(next(iter(table.values())))
     found = measure_attacks(classes, columns, knowing, rows)
@@ -70,13 +73,13 @@ def attacks(
     return result
 
 
-def test_the_attacks_on_one_attribute(spark: SparkSession):
+def test_the_attacks_on_one_attribute(session: Session):
     """Gowda's and Li's examples in small: one class has one disease, one has two, one has all three."""
     table = {
         "sex": ["f"] * 3 + ["m"] * 4 + ["*"] * 3,
         "disease": ["gout", "gout", "gout", "flu", "flu", "flu", "ulcer", "flu", "gout", "ulcer"],
     }
-    assert list(attacks(spark, table, ["sex"]).values()) == [
+    assert list(attacks(session, table, ["sex"]).values()) == [
         # without the table 4/10 have gout, in the class all do
         Exposure(
             attack="homogeneity",
@@ -120,12 +123,12 @@ def test_the_attacks_on_one_attribute(spark: SparkSession):
 
 
 @pytest.mark.parametrize(("gain", "classes"), [("0.2", 0), ("0.19999999999999999999", 1)])
-def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(spark: SparkSession, gain: str, classes: int):
+def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(session: Session, gain: str, classes: int):
     """Four of five against six of ten: as doubles 0.8 - 0.6 is above 0.2."""
     assert 0.8 - 0.6 > 0.2
     table = {"sex": ["f"] * 5 + ["m"] * 5, "grade": ["5", "5", "5", "5", "1", "5", "5", "1", "1", "1"]}
     # the other class gains as much, of grade 1: 3/5 against 4/10
-    found = attacks(spark, table, ["sex"], Fraction(gain))
+    found = attacks(session, table, ["sex"], Fraction(gain))
     exposure = found["skewness", "grade", None]
     assert (exposure.classes, exposure.people) == (2 * classes, 10 * classes)
     similarity = found["similarity by belief", "grade", None]
@@ -134,7 +137,7 @@ def test_a_gain_that_just_reaches_the_threshold_is_not_exposed(spark: SparkSessi
         assert e.after - e.before == pytest.approx(0.2)
 
 
-def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession):
+def test_dealt_classes_are_not_similar_and_planted_ones_are(session: Session):
     """Some range of salaries rises by more than .2 in every class of five; that is what five records drawn by lot
     do.
     """
@@ -145,39 +148,38 @@ def test_dealt_classes_are_not_similar_and_planted_ones_are(spark: SparkSession)
     counts = np.ones(500, dtype=np.int64)
     order = tuple(str(i) for i in range(500))
     judged_salary = JudgedAttribute("salary", order, OrderedDistance(counts), SensitiveAttribute(distance="ordered"))
-    frame = spark.createDataFrame(list(zip(*columns.values(), strict=True)), list(columns))
 
-    def similarity(frame: DataFrame) -> Exposure:
+    def similarity(columns: Mapping[str, Sequence[str]]) -> Exposure:
         part = AttackColumns(judged_salary, FIFTH)
         table = class_table(
-            tally_classes(frame, ["q"], ["salary"]),
+            tally_classes(texts(session, columns), ["q"], ["salary"]),
             [JudgedQuasi("q", ("q",), LabelLoss(numeric=False))],
             [judged_salary],
             [part],
         )
-        assert table.where(f"{judged_salary.column('group_gain')} > 0.2").count() == 100
+        assert sum(gain > 0.2 for gain in collect(table)[judged_salary.column("group_gain")].to_pylist()) == 100
         return {e.attack: e for e in measure_attacks(table, [part], None, 500)}["similarity by belief"]
 
-    assert similarity(frame).classes == 0
+    assert similarity(columns).classes == 0
     low = [str(x) for x in sorted(salaries)[:5]]  # the five least salaries trade places with the first class
     moved = {**dict(zip(low, dealt[0], strict=True)), **dict(zip(dealt[0], low, strict=True))}
     planted = {**columns, "salary": [moved.get(x, x) for x in columns["salary"]]}
-    found = similarity(spark.createDataFrame(list(zip(*planted.values(), strict=True)), list(planted)))
+    found = similarity(planted)
     assert (found.classes, found.people, found.about, found.worst) == (1, 5, "0 .. 4", {"q": "0"})
     assert found.criterion.endswith("by more than 0.2, and than in any of 1,000 random classes of about the size")
 
 
-def test_without_sensitive_attributes_there_are_no_attacks(spark: SparkSession):
-    assert attacks(spark, {"sex": ["f", "m"]}, ["sex"]) == {}
+def test_without_sensitive_attributes_there_are_no_attacks(session: Session):
+    assert attacks(session, {"sex": ["f", "m"]}, ["sex"]) == {}
 
 
-def test_knowing_one_attribute_and_learning_another(spark: SparkSession):
+def test_knowing_one_attribute_and_learning_another(session: Session):
     table = {
         "sex": ["f", "f", "f", "f", "m", "m"],
         "town": ["Rome", "Rome", "Oslo", "Oslo", "Rome", "Rome"],
         "pay": ["low", "low", "low", "high", "high", None],
     }
-    found = attacks(spark, table, ["sex"])
+    found = attacks(session, table, ["sex"])
     told = found["knowing another", "pay", "town"]
     # women of Rome have low pay for certain; who guesses best is right for 3 + 1 of six without the town, 2 + 1 + 1
     # with it
@@ -192,7 +194,7 @@ def test_knowing_one_attribute_and_learning_another(spark: SparkSession):
 # --- against the definitions, on drawn tables
 
 
-@pytest.fixture(scope="module", params=[3, 4])
+@pytest.fixture(scope="module", params=[pytest.param(3, marks=pytest.mark.on_spark), 4])
 def release(request: pytest.FixtureRequest) -> pd.DataFrame:
     """150 released records in classes of 1 to some 30 records."""
     draw = np.random.default_rng(request.param)
@@ -232,9 +234,9 @@ def groups_of(name: str) -> dict[str | None, Sequence[Any]]:
     return {group[0] if len(group) == 1 else f"{group[0]} .. {group[-1]}": group for group in ranges}
 
 
-def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, release: pd.DataFrame):
+def test_drawn_classes_are_exposed_as_the_definitions_say(session: Session, release: pd.DataFrame):
     table = {name: list(column) for name, column in release.items()}
-    found = attacks(spark, table, ["age", "sex"], FIFTH)
+    found = attacks(session, table, ["age", "sex"], FIFTH)
     grouped = release.groupby(["age", "sex"], dropna=False)
     classes = {tuple(None if pd.isna(x) else x for x in key): rows for key, rows in grouped}
     sizes = {key: len(rows) for key, rows in classes.items()}
@@ -320,24 +322,24 @@ def test_drawn_classes_are_exposed_as_the_definitions_say(spark: SparkSession, r
         assert e.before == pytest.approx(sum(group[value] == e.about for value in release[name]) / 150)
 
 
-def test_a_class_in_one_group_is_counted_whatever_its_belief(spark: SparkSession):
+def test_a_class_in_one_group_is_counted_whatever_its_belief(session: Session):
     """Li et al. 2007, section 6. That of two Italians hardly rises, of a table of nine Italians in ten."""
     table = {"sex": ["f"] * 2 + ["m"] * 8, "site": ["Pisa", "Bari", "Lyon", *["Pisa", "Siena", "Bari"] * 2, "Pisa"]}
-    found = attacks(spark, table, ["sex"])
+    found = attacks(session, table, ["sex"])
     assert found["similarity by belief", "site", None].classes == 0
     e = found["similarity by group", "site", None]
     assert (e.classes, e.people, e.before, e.after, e.about, e.worst) == (1, 2, 0.9, 1.0, "Italy", {"sex": "f"})
     assert e.criterion == "all site of the class are in one group below the root"
 
 
-def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSession):
+def test_who_is_alone_with_a_known_value_in_the_class_is_found(session: Session):
     """The join with a list of people that has one sensitive attribute (Weber 2.4)."""
     table = {
         "sex": ["f", "f", "f", "f", "m", "m"],
         "town": ["Rome", "Rome", "Oslo", "Bern", "Rome", "Rome"],
         "pay": ["low", "low", "low", "high", "high", None],
     }
-    found = attacks(spark, table, ["sex"])
+    found = attacks(session, table, ["sex"])
     town, pay = found["re-identification", "town", None], found["re-identification", "pay", None]
     assert (town.classes, town.people, town.before, town.after) == (1, 2, pytest.approx(2 / 6), pytest.approx(4 / 6))
     assert (pay.classes, pay.people, pay.before, pay.after) == (2, 3, pytest.approx(2 / 6), pytest.approx(4 / 6))
@@ -345,9 +347,9 @@ def test_who_is_alone_with_a_known_value_in_the_class_is_found(spark: SparkSessi
     assert (town.about, town.worst) == ("town", None)
 
 
-def test_knowing_another_on_drawn_tables(spark: SparkSession, release: pd.DataFrame):
+def test_knowing_another_on_drawn_tables(session: Session, release: pd.DataFrame):
     sensitive = list(DOMAINS)
-    found = attacks(spark, {name: list(release[name]) for name in ["age", *sensitive]}, ["age"])
+    found = attacks(session, {name: list(release[name]) for name in ["age", *sensitive]}, ["age"])
     records = [tuple(None if pd.isna(x) else x for x in row) for row in release[["age", *sensitive]].to_numpy()]
     for known, target in permutations(sensitive, 2):
         i, j = (1 + sensitive.index(name) for name in (known, target))
@@ -367,20 +369,19 @@ def test_knowing_another_on_drawn_tables(spark: SparkSession, release: pd.DataFr
 # --- the distance of tuples
 
 
-def test_the_distance_of_tuples(spark: SparkSession):
+def test_the_distance_of_tuples(session: Session):
     """Each attribute of a class is as in the table, its tuples are not."""
     table = {"sex": ["f", "f", "m", "m"], "a": ["x", "y", "x", "y"], "b": ["1", "2", "2", "1"]}
-    frame = spark.createDataFrame(list(zip(*table.values(), strict=True)), list(table))
     attributes = [judged(name, table[name]) for name in "ab"]
     keys = tuple_keys(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), (2, 2))
     tuples = TupleCloseness((2, 2), keys, np.array([1, 1, 1, 1]))
     classes = class_table(
-        tally_classes(frame, ["sex"], ["a", "b"]),
+        tally_classes(texts(session, table), ["sex"], ["a", "b"]),
         [JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))],
         attributes,
         [tuples],
     )
-    for row in classes.collect():
+    for row in collect(classes).to_pylist():
         assert (row["emd_a"], row["emd_b"], row["tuples_emd"]) == (0, 0, 0.5)
         assert Fraction(int(row["tuples_numerator"]), 2 * 4 * row["size"]) == Fraction(1, 2)
 
@@ -388,27 +389,30 @@ def test_the_distance_of_tuples(spark: SparkSession):
 # --- names
 
 
+@pytest.mark.on_spark
 @pytest.mark.parametrize("names", [("a.b", "a_b"), ("größe", "x y"), ("a`b", "a%60b")])
-def test_attributes_of_any_names(spark: SparkSession, names: tuple[str, str]):
+def test_attributes_of_any_names(session: Session, names: tuple[str, str]):
     table = {"q": ["1", "1"], names[0]: ["x", "y"], names[1]: ["z", "z"]}
-    found = attacks(spark, table, ["q"])
+    found = attacks(session, table, ["q"])
     assert found["homogeneity", names[1], None].classes == 1
     assert found["homogeneity", names[0], None].classes == 0
     assert found["knowing another", names[1], names[0]].people == 2
 
 
+@pytest.mark.on_spark
 @pytest.mark.parametrize("names", [("pay", "over_pay"), ("a", "a/a")])
-def test_attributes_whose_columns_have_one_name(spark: SparkSession, names: tuple[str, str]):
-    found = attacks(spark, {"q": ["1", "1"], names[0]: ["x", "y"], names[1]: ["z", "z"]}, ["q"])
+def test_attributes_whose_columns_have_one_name(session: Session, names: tuple[str, str]):
+    found = attacks(session, {"q": ["1", "1"], names[0]: ["x", "y"], names[1]: ["z", "z"]}, ["q"])
     assert found["homogeneity", names[1], None].classes == 1
 
 
-def test_an_attribute_called_tuples(spark: SparkSession):
+@pytest.mark.on_spark
+def test_an_attribute_called_tuples(session: Session):
     attributes = [judged("tuples", ["x", "y"])]
-    frame = spark.createDataFrame([("1", "x"), ("1", "y")], ["q", "tuples"])
+    table = texts(session, {"q": ["1", "1"], "tuples": ["x", "y"]})
     tuples = TupleCloseness((2,), np.array([0, 1]), np.array([1, 1]))
     classes = class_table(
-        tally_classes(frame, ["q"], ["tuples"]),
+        tally_classes(table, ["q"], ["tuples"]),
         [JudgedQuasi("q", ("q",), LabelLoss(numeric=False))],
         attributes,
         [tuples],
@@ -416,8 +420,8 @@ def test_an_attribute_called_tuples(spark: SparkSession):
     assert len(set(classes.columns)) == len(classes.columns)
 
 
-def test_without_attacks_the_guarantees_are_the_same(spark: SparkSession):
-    table = spark.createDataFrame([("1", "x", "y"), ("1", "y", "y"), ("2", "x", "z")], ["q", "a", "b"])
+def test_without_attacks_the_guarantees_are_the_same(session: Session):
+    table = texts(session, {"q": ["1", "1", "2"], "a": ["x", "y", "x"], "b": ["y", "y", "z"]})
     question = question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
     whole, quick = (audit_table(table, question, attacks=attacks) for attacks in (True, False))
     assert whole.attacks

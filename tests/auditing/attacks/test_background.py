@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from strategies import CITIES
 
 from tclose_spark.auditing.attacks.background import (
@@ -21,6 +21,8 @@ from tclose_spark.auditing.attacks.background import (
     join_background,
 )
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -34,33 +36,33 @@ BOUNDS = JudgedQuasi("year", ("year_min", "year_max"), LabelLoss(numeric=True, s
 QUASI = [AGE, CITY, JOB]
 
 
-def class_table(spark: SparkSession, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]) -> DataFrame:
+def class_table(session: Session, classes: Sequence[tuple[Any, ...]], quasi: Sequence[JudgedQuasi]) -> Table:
     """Classes (label, ..., records); labels are text."""
-    names = ", ".join(f"{column}: string" for q in quasi for column in q.columns)
-    return spark.createDataFrame(
-        [(row[:-1], row[-1]) for row in classes], f"quasi_identifiers struct<{names}>, size bigint"
-    )
+    names = [column for q in quasi for column in q.columns]
+    labels = [dict(zip(names, row, strict=False)) for row in classes]
+    kind = pa.struct([(name, pa.string()) for name in names])
+    table = pa.table({"quasi_identifiers": pa.array(labels, kind), "size": [row[-1] for row in classes]})
+    return of_arrow(session, table)
 
 
 def join(
-    spark: SparkSession,
+    session: Session,
     classes: Sequence[tuple[Any, ...]],
-    people: Sequence[tuple[Any, ...]],
-    schema: str,
+    people: Mapping[str, Sequence[Any] | pa.Array],
     quasi: Sequence[JudgedQuasi] = QUASI,
 ) -> BackgroundJoin:
-    background = spark.createDataFrame(list(people), schema).repartition(2)
-    return join_background(class_table(spark, classes, quasi), background, quasi, TREES)
+    background = of_arrow(session, pa.table(dict(people)))
+    return join_background(class_table(session, classes, quasi), background, quasi, TREES)
 
 
 # --- worked examples
 
 
-def test_a_list_of_everybody(spark: SparkSession):
+def test_a_list_of_everybody(session: Session):
     """The table's people and two more, of whom one fits no class."""
     classes = [("[20, 29]", "f", 2), ("[30, 39]", "*", 3)]
-    people = [(21, "f"), (29, "f"), (30, "f"), (35, "m"), (39, "f"), (33, "m"), (25, "m")]
-    found = join(spark, classes, people, "age int, sex string", [AGE, SEX])
+    people = {"age": [21, 29, 30, 35, 39, 33, 25], "sex": list("fffmfmm")}
+    found = join(session, classes, people, [AGE, SEX])
     assert (found.joined, found.people, found.candidates) == (("age", "sex"), 7, 6)
     assert found.members == 2  # two women in their twenties, two records: both are in the table
     risks = found.risks
@@ -70,9 +72,9 @@ def test_a_list_of_everybody(spark: SparkSession):
     assert (risks.presence, risks.unmatched) == (1, 0)
 
 
-def test_a_list_that_lacks_people_of_the_table(spark: SparkSession):
+def test_a_list_that_lacks_people_of_the_table(session: Session):
     """Nobody fits the second class, whose three records are of people that are not listed."""
-    found = join(spark, [("20", 2), ("30", 3)], [(20,), (20,), (20,), (50,)], "age int", [AGE])
+    found = join(session, [("20", 2), ("30", 3)], {"age": [20, 20, 20, 50]}, [AGE])
     assert (found.people, found.candidates, found.members) == (4, 3, 0)
     assert found.risks.unmatched == 1
     assert (
@@ -80,18 +82,18 @@ def test_a_list_that_lacks_people_of_the_table(spark: SparkSession):
     )  # at least three people have its labels
 
 
-def test_people_who_fit_several_classes(spark: SparkSession):
+def test_people_who_fit_several_classes(session: Session):
     """Both classes have a record for each of those who fit; the one who fits both is one member."""
-    found = join(spark, [("[20, 29]", 2), ("[25, 39]", 2)], [(20,), (27,), (31,)], "age int", [AGE])
+    found = join(session, [("[20, 29]", 2), ("[25, 39]", 2)], {"age": [20, 27, 31]}, [AGE])
     assert (found.people, found.candidates, found.members) == (3, 3, 3)
     assert found.risks.members == 4  # which counts in each class
     assert found.risks.journalist == Fraction(1, 2)
 
 
-def test_all_classes_alike_by_the_columns_that_are_known_are_one(spark: SparkSession):
+def test_all_classes_alike_by_the_columns_that_are_known_are_one(session: Session):
     """Of age alone: two records of each label."""
     classes = [("[20, 29]", "f", 1), ("[20, 29]", "m", 1), ("*", "f", 2)]
-    found = join(spark, classes, [(20,), (50,)], "age int", [AGE, SEX])
+    found = join(session, classes, {"age": [20, 50]}, [AGE, SEX])
     assert found.joined == ("age",)
     assert found.risks.prosecutor == Fraction(1, 2)
     # one fits the first two records (raised to two people), two the others
@@ -99,82 +101,73 @@ def test_all_classes_alike_by_the_columns_that_are_known_are_one(spark: SparkSes
 
 
 @pytest.mark.parametrize(
-    ("schema", "people"),
+    "ages",
     [
-        ("age string", [("39",), ("39.0",), ("039",), (" 39 ",), ("thirty-nine",), ("38.9",), (None,)]),
-        ("age double", [(39.0,), (39.0,), (39.0,), (39.0,), (40.5,), (38.9,), (float("nan"),)]),
-        ("age decimal(9,3)", [(39,), (39,), (39,), (39,), (40,), (38,), (None,)]),
+        ["39", "39.0", "039", " 39 ", "thirty-nine", "38.9", None],
+        [39.0, 39.0, 39.0, 39.0, 40.5, 38.9, float("nan")],
+        pytest.param(
+            pa.array([*map(Decimal, [39, 39, 39, 39, 40, 38]), None], pa.decimal128(9, 3)), marks=pytest.mark.on_spark
+        ),
     ],
     ids=["text", "doubles", "decimals"],
 )
-def test_numbers_are_numbers_however_they_are_written(
-    spark: SparkSession, schema: str, people: Sequence[tuple[Any, ...]]
-):
-    rows = [(Decimal(x),) for (x,) in people if x is not None] + [(None,)] if "decimal" in schema else people
-    found = join(spark, [("39", 4), ("[39.0, 39.5]", 1)], rows, schema, [AGE])
+def test_numbers_are_numbers_however_they_are_written(session: Session, ages: Sequence[Any]):
+    found = join(session, [("39", 4), ("[39.0, 39.5]", 1)], {"age": ages}, [AGE])
     assert (found.people, found.candidates, found.members) == (7, 4, 4)
 
 
-def test_a_value_that_stands_twice_in_a_set_is_one(spark: SparkSession):
-    assert join(spark, [("{cook, cook}", 1)], [("cook",)], "job string", [JOB]).risks.journalist == 1
+def test_a_value_that_stands_twice_in_a_set_is_one(session: Session):
+    assert join(session, [("{cook, cook}", 1)], {"job": ["cook"]}, [JOB]).risks.journalist == 1
 
 
-def test_numbers_below_nodes_are_numbers_however_they_are_written(spark: SparkSession):
+def test_numbers_below_nodes_are_numbers_however_they_are_written(session: Session):
     tree = Hierarchy.build([("38", "thirties", "*"), ("39", "thirties", "*"), ("40", "forties", "*")], "ages")
     age = JudgedQuasi("age", ("age",), LabelLoss(numeric=False, hierarchy=tree))
-    people = spark.createDataFrame(
-        [(38.0,), (39.0,), (None,)], "age double"
-    )  # as pandas writes whole numbers of which one is missing
-    assert join_background(class_table(spark, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
+    people = of_arrow(session, pa.table({"age": [38.0, 39.0, None]}))  # as pandas writes them if one is missing
+    assert join_background(class_table(session, [("thirties", 2)], [age]), people, [age], {"age": tree}).candidates == 2
+
+
+AT = [datetime(2024, 1, 5, 12, 30, tzinfo=UTC), datetime(2024, 1, 9, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)]
+TIMES, DAYS = ("2024-01-05T12:30:00", "2024-01-09T00:00:00"), ("2024-01-05", "2024-01-09")
 
 
 @pytest.mark.parametrize(
-    ("leaves", "schema", "people"),
+    ("leaves", "people"),
     [
-        (
-            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
-            "at timestamp",
-            ("2024-01-05 12:30:00", "2024-01-09 00:00:00"),
-        ),
-        (
-            ("2024-01-05T12:30:00", "2024-01-09T00:00:00"),
-            "at string",
-            ("2024-01-05 12:30:00", "2024-01-09T01:00+01:00"),
-        ),
-        (("2024-01-05", "2024-01-09"), "at date", ("2024-01-05", "2024-01-09")),
-        (("2024-01-05", "2024-01-09"), "at timestamp", ("2024-01-05 12:30:00", "2024-01-09 00:00:00")),
-        (("0.5", "1.25"), "at string", ("0.50", "1.250")),
+        pytest.param(TIMES, AT, marks=pytest.mark.on_spark),
+        (TIMES, ["2024-01-05 12:30:00", "2024-01-09T01:00+01:00", "2024-02-01"]),
+        (DAYS, [at.date() for at in AT]),
+        (DAYS, AT),
+        (("0.5", "1.25"), ["0.50", "1.250", "2024-02-01"]),
     ],
+    ids=["times", "times as text", "days", "days of times", "numbers as text"],
 )
 def test_times_and_numbers_below_nodes_are_themselves_however_they_are_written(
-    spark: SparkSession, leaves: tuple[str, str], schema: str, people: tuple[str, str]
+    session: Session, leaves: tuple[str, str], people: Sequence[Any]
 ):
     tree = Hierarchy.build([(leaves[0], "first", "*"), (leaves[1], "second", "*")], "at")
     at = JudgedQuasi("at", ("at",), LabelLoss(numeric=False, hierarchy=tree))
-    name, kind = schema.split()
-    known = spark.createDataFrame([(text,) for text in (*people, "2024-02-01")], f"{name} string")
-    known = known.select(F.col(name).cast(kind).alias(name))
-    found = join_background(class_table(spark, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree})
+    known = of_arrow(session, pa.table({"at": people}))
+    found = join_background(class_table(session, [("first", 1), ("second", 1)], [at]), known, [at], {"at": tree})
     assert (found.people, found.candidates, found.members) == (3, 2, 2)
 
 
-def test_bounds_are_joined_as_the_interval_between_them(spark: SparkSession):
+def test_bounds_are_joined_as_the_interval_between_them(session: Session):
     classes = [("20", "1990", "1999", 1), ("20", "2000", "2000", 1)]
-    found = join(spark, classes, [(20, 1995), (20, 1989), (20, 2000)], "age int, year int", [AGE, BOUNDS])
+    found = join(session, classes, {"age": [20, 20, 20], "year": [1995, 1989, 2000]}, [AGE, BOUNDS])
     assert (found.joined, found.people, found.candidates) == (("age", "year"), 3, 2)
 
 
-def test_nothing_to_join_by(spark: SparkSession):
+def test_nothing_to_join_by(session: Session):
     with pytest.raises(
         InputError, match="--background: the table has none of the quasi-identifiers; expected columns such as 'age'"
     ):
-        join(spark, [("20", 1)], [("Anna",)], "name string", [AGE])
+        join(session, [("20", 1)], {"name": ["Anna"]}, [AGE])
 
 
-def test_no_people(spark: SparkSession):
-    classes = class_table(spark, [("20", 1)], [AGE])
+def test_no_people(session: Session):
     with pytest.raises(InputError, match="--background: the table has no rows"):
-        join_background(classes, spark.createDataFrame([], "age int"), [AGE], {})
+        join(session, [("20", 1)], {"age": pa.array([], pa.int32())}, [AGE])
 
 
 # --- against every person tried on every class: what each label covers, said apart
@@ -243,10 +236,15 @@ def by_trial(
 
 @pytest.mark.parametrize(
     ("seed", "names", "most"),
-    [(1, ("age", "city", "job"), 4), (2, ("age", "city", "job"), 1), (3, ("city",), 9), (4, ("age", "job"), 9)],
+    [
+        pytest.param(1, ("age", "city", "job"), 4, marks=pytest.mark.on_spark),
+        (2, ("age", "city", "job"), 1),
+        (3, ("city",), 9),
+        (4, ("age", "job"), 9),
+    ],
     ids=["all columns", "one record for each label", "by a hierarchy", "by numbers and sets"],
 )
-def test_a_drawn_join_is_what_trying_gives(spark: SparkSession, seed: int, names: tuple[str, ...], most: int):
+def test_a_drawn_join_is_what_trying_gives(session: Session, seed: int, names: tuple[str, ...], most: int):
     """People may be missing every value, be outside all intervals, and live where no node is."""
     draw = np.random.default_rng(seed)
     drawn_labels = {tuple(draw.choice(np.array(list(COVERS[q.name]), dtype=object)) for q in QUASI) for _ in range(30)}
@@ -257,8 +255,8 @@ def test_a_drawn_join_is_what_trying_gives(spark: SparkSession, seed: int, names
     for row in table:
         classes[tuple(row[i] for i in places)] += row[-1]
 
-    kinds = {"age": "double", "city": "string", "job": "string"}
-    found = join(spark, table, people, ", ".join(f"{name} {kinds[name]}" for name in names))
+    columns = zip(*people, strict=True)
+    found = join(session, table, {name: pa.array(column) for name, column in zip(names, columns, strict=True)})
     expected = by_trial(classes, people, names)
     figures = {**vars(found.risks), **{name: getattr(found, name) for name in ("people", "candidates", "members")}}
     assert {name: figures[name] for name in expected} == expected
@@ -295,16 +293,16 @@ def test_a_numeric_axis():
     assert axis.ranges(None) == [(ABSENT, ABSENT)]
 
 
-def test_people_fit_bins(spark: SparkSession):
+def test_people_fit_bins(session: Session):
     """Without an end a bin covers everybody beyond the other one; a decade ends before the next."""
-    people = [(-3.0,), (19.0,), (20.0,), (29.5,), (30.0,), (80.0,), (107.0,)]
-    found = join(spark, [("<20", 2), ("20s", 2), ("80+", 2)], people, "age double", [AGE])
+    people = {"age": [-3.0, 19.0, 20.0, 29.5, 30.0, 80.0, 107.0]}
+    found = join(session, [("<20", 2), ("20s", 2), ("80+", 2)], people, [AGE])
     assert (found.people, found.candidates, found.members) == (7, 6, 6)
 
 
-def test_bins_among_values_say_not_whom_they_cover(spark: SparkSession):
+def test_bins_among_values_say_not_whom_they_cover(session: Session):
     with pytest.raises(InputError, match=r"sex: 1 labels do not show which values they cover"):
-        join(spark, [("20-29", 2), ("f", 2)], [("f",)], "sex string", [SEX])
+        join(session, [("20-29", 2), ("f", 2)], {"sex": ["f"]}, [SEX])
 
 
 def test_an_axis_of_a_hierarchy():

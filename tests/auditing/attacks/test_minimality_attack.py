@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from pyspark.sql import SparkSession
 
 from tclose_spark.auditing.attacks import minimality_attack as outsider
 from tclose_spark.auditing.attacks.minimality_attack import Target, expected, find_targets, guess_values
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.engine.protocol import Table
 
 CLASSES = [  # zip, age, records with flu, others; flu is .2 of the table, and no class has more than .3
     *[("A", f"[{age}, {age + 4}]", 15, 35) for age in (20, 25, 30, 35, 40, 45)],
@@ -26,6 +27,8 @@ LEFT = [("A", age, "flu") for age in range(51, 60)] + [("A", 60, "gout"), ("A", 
 OTHERS = [(zip_, age, "gout") for zip_ in "BC" for age in (22, 45, 71, 79)] + [
     ("A", age, "gout") for age in (20, 35, 49)
 ]
+
+KINDS = {"zip": "string", "age": "int64", "disease": "string"}
 
 
 def boxes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -108,9 +111,12 @@ def unrelated(seed: int, rows: int = 4000) -> tuple[list[tuple[str, str, str]], 
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_small_classes_of_no_association_make_no_guess(spark: SparkSession, seed: int, monkeypatch: pytest.MonkeyPatch):
+def test_small_classes_of_no_association_make_no_guess(
+    table_of: Callable[..., Table], seed: int, monkeypatch: pytest.MonkeyPatch
+):
     records, people = unrelated(seed)
-    table, known = (spark.createDataFrame(rows, ["zip", "age", "disease"]) for rows in (records, people))
+    table = table_of(records, **{**KINDS, "age": "string"})
+    known = table_of(people, **KINDS)
     looked: list[int] = []
 
     def watched(target: Target, guessed: int, *others: Any) -> tuple[float, float]:
@@ -160,30 +166,28 @@ def test_where_nobody_else_has_it_nothing_is_expected():
 
 
 @pytest.mark.parametrize(("gain", "people"), [("0.7", len(LEFT)), ("0.71", 0)])
-def test_a_guess_counts_from_the_gain_on(spark: SparkSession, gain: str, people: int):
+def test_a_guess_counts_from_the_gain_on(table_of: Callable[..., Table], gain: str, people: int):
     """It expects flu of all that are left, and their class says .3."""
     records: list[Any] = [
         (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
     ]
-    table = spark.createDataFrame(records, ["zip", "age", "disease"])
-    known = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
+    table = table_of(records, **{**KINDS, "age": "string"})
+    known = table_of([*LEFT, *OTHERS], **KINDS)
     found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}, gain=gain), background=known)
     assert found.background is not None
     assert [told.people for told in found.background.guesses] == [people]
 
 
-@pytest.mark.parametrize("owner", [True, False], ids=["with the truth", "without"])
-def test_the_audit_tells_it(spark: SparkSession, owner: bool):
+@pytest.mark.parametrize(
+    "owner", [pytest.param(True, id="with the truth", marks=pytest.mark.on_spark), pytest.param(False, id="without")]
+)
+def test_the_audit_tells_it(table_of: Callable[..., Table], owner: bool):
     records: list[Any] = [
         (zip_, age, disease) for zip_, age, flu, others in CLASSES for disease in ["flu"] * flu + ["gout"] * others
     ]
-    table = spark.createDataFrame(records, ["zip", "age", "disease"])
-    people = spark.createDataFrame([*LEFT, *OTHERS], ["zip", "age", "disease"])
-    found = audit_table(
-        table,
-        question_from_columns(["zip", "age"], {"disease": {}}),
-        background=people if owner else people.drop("disease"),
-    )
+    table = table_of(records, **{**KINDS, "age": "string"})
+    people = table_of([*LEFT, *OTHERS], **(KINDS if owner else {"zip": "string", "age": "int64"}))
+    found = audit_table(table, question_from_columns(["zip", "age"], {"disease": {}}), background=people)
     assert found.background is not None
     (told,) = found.background.guesses
     assert (told.attribute, told.people) == ("disease", len(LEFT))

@@ -1,7 +1,7 @@
 """The figures of a class table: who breaks each guarantee, and which class is farthest off, in exact fractions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import exp, log
@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.tallies import tally_classes
+from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.tables import of_arrow
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
@@ -31,12 +33,17 @@ def disease(counts: Sequence[int], **asked: Any) -> JudgedAttribute:
     )
 
 
+def released(session: Session, rows: Sequence[tuple[Any, ...]]) -> Table:
+    """Rows (age, sex, disease)."""
+    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    return of_arrow(session, pa.table(columns, ["age", "sex", "disease"]))
+
+
 def figures(
-    spark: SparkSession, rows: Sequence[tuple[Any, ...]], k: int | None, *attributes: JudgedAttribute
+    session: Session, rows: Sequence[tuple[Any, ...]], k: int | None, *attributes: JudgedAttribute
 ) -> ClassFigures:
     """Of released rows (age, sex, disease)."""
-    table = spark.createDataFrame(list(rows), "age string, sex string, disease string")
-    tallies = tally_classes(table, ["age", "sex"], [a.name for a in attributes])
+    tallies = tally_classes(released(session, rows), ["age", "sex"], [a.name for a in attributes])
     return class_figures(class_table(tallies, [AGE, SEX], attributes), k, [AGE, SEX], attributes)
 
 
@@ -45,9 +52,9 @@ YOUNG = [("[20, 40]", "*", value) for value in "ab"]
 ALONE = [(None, "f", "a")]
 
 
-def test_three_classes(spark: SparkSession):
+def test_three_classes(session: Session):
     asked = disease([4, 2], t="0.25", l={"distinct": 2, "entropy": "1.5", "recursive": {"c": "3", "l": 2}})
-    found = figures(spark, [*OLD, *YOUNG, *ALONE], 3, asked)
+    found = figures(session, [*OLD, *YOUNG, *ALONE], 3, asked)
     assert (found.rows, found.classes, found.smallest, found.largest, found.discernibility) == (6, 3, 1, 3, 9 + 4 + 1)
     assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5) / 6, "sex": 2 / 6})
     assert found.ncp == pytest.approx((3 * 0.25 + 2 * 0.5 + 2) / 12)
@@ -105,8 +112,8 @@ def test_three_classes(spark: SparkSession):
     assert (old, young) != (alone, alone)
 
 
-def test_a_suppressed_row_counts_in_the_losses_only(spark: SparkSession):
-    table = spark.createDataFrame([*OLD, *YOUNG, *ALONE], "age string, sex string, disease string")
+def test_a_suppressed_row_counts_in_the_losses_only(session: Session):
+    table = released(session, [*OLD, *YOUNG, *ALONE])
     attributes = [disease([4, 2])]
     classes = class_table(tally_classes(table, ["age", "sex"], ["disease"]), [AGE, SEX], attributes)
     found = class_figures(classes, 3, [AGE, SEX], attributes, suppressed=4)
@@ -114,8 +121,8 @@ def test_a_suppressed_row_counts_in_the_losses_only(spark: SparkSession):
     assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5 + 4) / 10, "sex": (2 + 4) / 10})
 
 
-def test_what_is_not_asked_is_reported_and_broken_by_none(spark: SparkSession):
-    found = figures(spark, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
+def test_what_is_not_asked_is_reported_and_broken_by_none(session: Session):
+    found = figures(session, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}
     assert found.guarantees == (
         Guarantee(
@@ -155,9 +162,9 @@ def test_what_is_not_asked_is_reported_and_broken_by_none(spark: SparkSession):
     assert found.broken == []
 
 
-def test_a_bound_that_is_just_met_is_not_broken(spark: SparkSession):
+def test_a_bound_that_is_just_met_is_not_broken(session: Session):
     """Distances 0, 1/6 and 1/3, sizes 3, 2 and 1."""
-    table = spark.createDataFrame([*OLD, *YOUNG, *ALONE], "age string, sex string, disease string")
+    table = released(session, [*OLD, *YOUNG, *ALONE])
     tallies = tally_classes(table, ["age", "sex"], ["disease"])
 
     def broken(measure: int, k: int | None = None, **asked: Any) -> tuple[int, int, bool]:
@@ -175,23 +182,29 @@ def test_a_bound_that_is_just_met_is_not_broken(spark: SparkSession):
     assert broken(1, t="0.16") == (2, 3, False)
 
 
-def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(spark: SparkSession):
+def test_as_many_equally_frequent_values_as_asked_are_enough_entropy(session: Session):
     rows = [("1", "f", value) for value in "abc"]
-    entropy = figures(spark, rows, None, disease([1, 1, 1], l={"entropy": "3"})).of("entropy l-diversity", "disease")
+    entropy = figures(session, rows, None, disease([1, 1, 1], l={"entropy": "3"})).of("entropy l-diversity", "disease")
     assert entropy is not None
     assert (entropy.achieved, entropy.classes) == (pytest.approx(3), 0)
 
 
-CLASSES = (
-    "quasi_identifiers struct<age: string, sex: string>, size bigint, losses struct<age: double, sex: double>, "
-    "emd_disease double, "
-    "numerator_disease decimal(38,0), margin_disease decimal(38,0), distinct_disease bigint, entropy_disease double, "
-    "mode_disease bigint, gain_disease double"
-)
+CLASSES = {
+    "quasi_identifiers": pa.struct({"age": pa.string(), "sex": pa.string()}),
+    "size": pa.int64(),
+    "losses": pa.struct({"age": pa.float64(), "sex": pa.float64()}),
+    "emd_disease": pa.float64(),
+    "numerator_disease": pa.decimal128(38, 0),
+    "margin_disease": pa.decimal128(38, 0),
+    "distinct_disease": pa.int64(),
+    "entropy_disease": pa.float64(),
+    "mode_disease": pa.int64(),
+    "gain_disease": pa.float64(),
+}
 
 
-@pytest.mark.parametrize("farthest", ["the smaller", "the larger"])
-def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farthest: str):
+@pytest.mark.parametrize("farthest", ["the smaller", pytest.param("the larger", marks=pytest.mark.on_spark)])
+def test_distances_that_are_one_double_are_told_apart(table_of: Callable[..., Table], farthest: str):
     """Half, and half less a 12 * 10^18th part, are one double; classes of different size, so numerators do not compare
     either.
     """
@@ -201,9 +214,9 @@ def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farth
     def row(size: int) -> tuple[Any, ...]:
         numerator = Decimal(2 * 10**18 * size - (size == less))  # of EMD = numerator / (2 * rows * size)
         return (
-            (f"of {size}", "f"),
+            {"age": f"of {size}", "sex": "f"},
             size,
-            (0.0, 0.0),
+            {"age": 0.0, "sex": 0.0},
             float(numerator) / (4e18 * size),
             numerator,
             Decimal(0),
@@ -215,9 +228,7 @@ def test_distances_that_are_one_double_are_told_apart(spark: SparkSession, farth
 
     rows = [row(2), row(3)]
     assert rows[0][3] == rows[1][3] == 0.5
-    closeness = class_figures(spark.createDataFrame(rows, CLASSES), None, [AGE, SEX], [table]).of(
-        "t-closeness", "disease"
-    )
+    closeness = class_figures(table_of(rows, **CLASSES), None, [AGE, SEX], [table]).of("t-closeness", "disease")
     assert closeness is not None
     assert closeness.achieved == Fraction(1, 2)
     assert closeness.worst == {"age": f"of {5 - less}", "sex": "f"}
@@ -234,8 +245,8 @@ def emd(inside: Counter[str], whole: Counter[str], values: Sequence[str], ordere
     return sum((abs(sum(extra[: i + 1])) for i in range(len(extra) - 1)), Fraction(0)) / (len(extra) - 1)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_drawn_classes_have_the_figures_of_their_definitions(spark: SparkSession, seed: int):
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.on_spark), 2])
+def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, seed: int):
     """Some classes at both sides of each bound."""
     draw = np.random.default_rng(seed)
     ages, sexes = ["[20, 30]", "[31, 60]", "*", "44", None], ["f", "m", "*", None]
@@ -266,10 +277,8 @@ def test_drawn_classes_have_the_figures_of_their_definitions(spark: SparkSession
             SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity}),
         ),
     ]
-    table = spark.createDataFrame(
-        [tuple(row) for row in release.to_numpy()], ", ".join(f"{c} string" for c in release.columns)
-    )
-    tallies = tally_classes(table.repartition(3), ["age", "sex"], list(domains), 9)
+    table = of_arrow(session, pa.table({name: pa.array(list(release[name]), pa.string()) for name in release}))
+    tallies = tally_classes(table, ["age", "sex"], list(domains), 9)
     found = class_figures(class_table(tallies, [AGE, SEX], attributes), 4, [AGE, SEX], attributes)
 
     classes = {
