@@ -223,6 +223,8 @@ def make_profile(records: Sequence[Record], spec: ReleaseSpec, hierarchies: Mapp
         cell_counts=tuple_counts,
         distinct_rows=len(records),
         fingerprint="",
+        version=None,
+        repeated=(),
     )
 
 

@@ -108,6 +108,8 @@ def _use(method: Mapping[str, Any]) -> None:
         cell_counts=tuple(counts.tolist()),
         distinct_rows=RECORDS,
         fingerprint="",
+        version=None,
+        repeated=(),
     )
     rows = Rows(tuple(quasi), cell.reshape(-1), draw.integers(0, 2**63, RECORDS).astype(np.uint64))
     given = PlanningInput(

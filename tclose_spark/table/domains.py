@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from tclose_spark.errors import InputError, Offending
 from tclose_spark.runfile.attributes import SensitiveAttribute
@@ -64,8 +65,8 @@ class QuasiDomain:
     values: tuple[str, ...] = ()
     present: int = 0
     spellings: int = 0
-    low: float = 0
-    high: float = 0
+    low: int | float = 0
+    high: int | float = 0
     known: bool = False
     calendar: Calendar | None = None
 
@@ -119,8 +120,8 @@ class Profile:
     cell_counts: tuple[int, ...]
     distinct_rows: int
     fingerprint: str
-    version: int | None = None
-    repeated: tuple[Repetition, ...] = ()
+    version: int | None
+    repeated: tuple[Repetition, ...]
 
     @cached_property
     def cell_codes(self) -> IntArray:
@@ -138,21 +139,15 @@ class Profile:
 
     @staticmethod
     def from_json(text: str) -> Profile:
-        """The profile that `to_json` wrote."""
-        tree: dict[str, Any] = json.loads(text)
-        return Profile(
-            rows=tree["rows"],
-            quasi=tuple(QuasiDomain(**{**q, "values": tuple(q["values"])}) for q in tree["quasi"]),
-            sensitive=tuple(
-                SensitiveDomain(s["name"], tuple(s["values"]), tuple(s["counts"])) for s in tree["sensitive"]
-            ),
-            cells=tuple(tuple(cell) for cell in tree["cells"]),
-            cell_counts=tuple(tree["cell_counts"]),
-            distinct_rows=tree["distinct_rows"],
-            fingerprint=tree["fingerprint"],
-            version=tree["version"],
-            repeated=tuple(Repetition(**one) for one in tree["repeated"]),
-        )
+        """The profile that `to_json` wrote.
+
+        Raises:
+            ValueError: if it is the profile of another version, or none.
+        """
+        return _PROFILE.validate_json(text)
+
+
+_PROFILE = TypeAdapter(Profile)
 
 
 def number(text: str) -> Fraction | None:

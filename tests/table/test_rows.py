@@ -34,6 +34,8 @@ def codec_of(
             cell_counts=(1,) * len(cells),
             distinct_rows=len(cells),
             fingerprint="",
+            version=None,
+            repeated=(),
         )
     )
 

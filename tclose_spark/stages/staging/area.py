@@ -26,7 +26,7 @@ def read_profile(run: Run) -> Profile:
     """
     try:
         return Profile.from_json(run.staging.read(PROFILE))
-    except (KeyError, TypeError):
+    except ValueError:
         raise ConfigurationError(
             f"what is staged in {run.staging.path()} was made by another version of tclose_spark; begin again with "
             "`tclose profile`"

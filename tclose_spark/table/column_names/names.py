@@ -8,8 +8,8 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.errors import InputError
-from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.table.columns.spark_types import MALFORMED
+from tclose_spark.table.domains import number
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
@@ -116,8 +116,4 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        parse_number(text.strip())
-    except ValueError:
-        return False
-    return True
+    return number(text.strip()) is not None

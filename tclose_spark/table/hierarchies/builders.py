@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tclose_spark.runfile.hierarchies import DatePart, HierarchyBuilder
-from tclose_spark.runfile.quantities import parse_number
+from tclose_spark.table.domains import number
 
 Above = list[tuple[str, ...] | None]
 """The labels above each value."""
@@ -33,31 +33,24 @@ def intervals(values: Sequence[str], widths: Sequence[Fraction]) -> Above:
     >>> intervals(["0.5"], [Fraction(1, 4), Fraction(1)])
     [('[0.5, 0.75)', '[0, 1)')]
     """
-    numbers = [_number(value) for value in values]
+    numbers = [number(value) for value in values]
     whole = all(x is None or x.denominator == 1 for x in [*numbers, *widths])
     return [None if x is None else tuple(_interval(x, width, whole) for width in widths) for x in numbers]
 
 
-def _number(value: str) -> Fraction | None:
-    try:
-        return parse_number(value)
-    except ValueError:
-        return None
-
-
-def _interval(number: Fraction, width: Fraction, whole: bool) -> str:
-    low = number // width * width
+def _interval(place: Fraction, width: Fraction, whole: bool) -> str:
+    low = place // width * width
     if not whole:
         return f"[{_decimal(low)}, {_decimal(low + width)})"
     return str(low) if width == 1 else f"[{low}, {low + width - 1}]"
 
 
-def _decimal(number: Fraction) -> str:
+def _decimal(end: Fraction) -> str:
     """A number with a finite decimal expansion, as text."""
     digits = 0
-    while (number * 10**digits).denominator > 1:
+    while (end * 10**digits).denominator > 1:
         digits += 1
-    return f"{Decimal(int(number * 10**digits)).scaleb(-digits):f}"
+    return f"{Decimal(int(end * 10**digits)).scaleb(-digits):f}"
 
 
 def prefixes(values: Sequence[str], kept: int | Sequence[int]) -> Above:
@@ -132,7 +125,7 @@ def in_order(values: Sequence[str], size: int) -> Above:
 
 def are_plain(values: Sequence[str]) -> bool:
     """Whether all values are numbers, dates or times, so that groups are written as intervals."""
-    return all(_number(value) is not None or _moment(value) is not None for value in values)
+    return all(number(value) is not None or _moment(value) is not None for value in values)
 
 
 def name_group(group: Sequence[str], plain: bool) -> str:

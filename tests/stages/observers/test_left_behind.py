@@ -233,6 +233,8 @@ def profile_of(counts: tuple[int, ...]) -> Profile:
         cell_counts=counts,
         distinct_rows=1,
         fingerprint="",
+        version=None,
+        repeated=(),
     )
 
 

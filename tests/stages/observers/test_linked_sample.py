@@ -36,6 +36,7 @@ def profile(rows: int, distinct: int) -> Profile:
         distinct_rows=distinct,
         fingerprint="f-0",
         version=None,
+        repeated=(),
     )
 
 
