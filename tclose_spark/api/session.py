@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tclose_spark.api.arguments import GivenRun, Table
 from tclose_spark.api.engine_choice import (
@@ -32,9 +32,10 @@ from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
 from tclose_spark.runfile.spec import Input, ReleaseSpec
 
+if TYPE_CHECKING:
+    from tclose_spark.engine.protocol import Session
+
 Result = TypeVar("Result")
-Session = Any
-"""A SparkSession, or a `LocalSession`."""
 TOLD = "the table that was given"
 """What messages call a table in memory."""
 

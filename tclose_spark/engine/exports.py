@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tclose_spark.engine.local.csv_exports import read_csv, write_csv
 from tclose_spark.engine.local.files import read_parts, write_rows
-from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.engine.local.tables import LocalEngine, LocalTable
+from tclose_spark.engine.local.table import LocalTable
+from tclose_spark.engine.local.tables import LocalEngine
 from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, TaskSum, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder

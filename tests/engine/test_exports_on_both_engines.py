@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark.engine.exports import check_export, fingerprint_of, rows_of, without_formulas, write_export
-from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.local_session import LocalSession

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.engine.local import csv_files, parquet_files, reading
 from tclose_spark.engine.local.reading import NeedsSparkError, frame_table
-from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import input_state

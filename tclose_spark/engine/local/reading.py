@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tclose_spark.engine.local import csv_files, delta_files, parquet_files
 from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
-from tclose_spark.engine.local.tables import LocalTable
+from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.io.input import problems

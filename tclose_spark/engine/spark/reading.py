@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -65,4 +65,4 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
 
 
 def _source_table(opened: OpenedTable) -> damaged_text.SourceTable:
-    return damaged_text.SourceTable(opened.table, opened.source, opened.columns)
+    return damaged_text.SourceTable(cast(DataFrame, opened.table), opened.source, opened.columns)
