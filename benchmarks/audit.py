@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from pathlib import Path
 
 from cost import measure
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,7 +20,7 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.io.spark.session import get_session
-from tclose_spark.synthetic.census import generate_people
+from tclose_spark.synthetic.census import write_people
 
 QUASI = ["age", "sex", "education", "marital_status", "region", "occupation", "hours"]
 SENSITIVE = {"disease": {"t": "0.3", "l": {"distinct": 2}}, "income": {"distance": "ordered", "t": "0.2"}}
@@ -34,14 +35,15 @@ def band(column: str, width: int) -> Column:
     )
 
 
-def generalized(spark: SparkSession, rows: int, path: str) -> DataFrame:
-    people = generate_people(spark, rows)
+def generalized(spark: SparkSession, rows: int, folder: Path) -> DataFrame:
+    write_people(folder / "people.parquet", rows)
+    people = spark.read.parquet(f"{folder}/people.parquet")
     kept = ["sex", "education", "marital_status", "region"]
     income = (F.floor(F.col("income") / 1000) * 1000).alias("income")
     people.select(
         band("age", 10), *kept, F.lit("*").alias("occupation"), band("hours", 10), "disease", income
-    ).write.parquet(path)
-    return spark.read.parquet(path)
+    ).write.parquet(f"{folder}/table.parquet")
+    return spark.read.parquet(f"{folder}/table.parquet")
 
 
 def write_sorted(table: DataFrame, path: str) -> None:
@@ -49,8 +51,8 @@ def write_sorted(table: DataFrame, path: str) -> None:
     moved.write.format("delta").mode("overwrite").save(path)
 
 
-def compare(spark: SparkSession, rows: int, folder: str) -> str:
-    table = generalized(spark, rows, f"{folder}/table.parquet")
+def compare(spark: SparkSession, rows: int, folder: Path) -> str:
+    table = generalized(spark, rows, folder)
     found: dict[int, AuditResult] = {}
     floor = measure(spark, lambda: write_sorted(table, f"{folder}/sorted"))
     lines = [f"{rows:,} rows", f"{'write sorted':<36} {floor}"]
@@ -73,7 +75,7 @@ def main(sizes: list[int]) -> None:
     spark = get_session("benchmark")
     for rows in [WARM_UP_ROWS, *sizes]:
         with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as folder:
-            figures = compare(spark, rows, folder)
+            figures = compare(spark, rows, Path(folder))
             if rows != WARM_UP_ROWS:
                 print(figures, flush=True)
 

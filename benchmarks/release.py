@@ -26,7 +26,7 @@ from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
-from tclose_spark.synthetic.census import PEOPLE_COLUMNS, generate_people, write_hierarchies
+from tclose_spark.synthetic.census import PEOPLE_COLUMNS, write_hierarchies, write_people
 
 CONFIG = Path(__file__).parent.parent / "conf" / "demo.yaml"
 EFFORTS = ("fast", "balanced", "thorough")
@@ -150,8 +150,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TCLOSE_BENCH_FOLDER")) as name:
         folders = {rows: Path(name, str(rows)) for rows in given.rows}
         for rows, folder in folders.items():
-            generate_people(spark, rows).write.parquet(f"{folder}/people.parquet")
             write_hierarchies(folder / "hierarchies")
+            write_people(folder / "people.parquet", rows)
         smallest = min(given.rows)
         floor(spark, folders[smallest])
         for method in methods:

@@ -8,7 +8,7 @@ from pathlib import Path
 import tclose_spark
 
 PACKAGE = Path(tclose_spark.__file__).parent
-OF_SPARK = ("io", "engine/spark", "synthetic")  # and the entry point, which an import would run
+OF_SPARK = ("io", "engine/spark")  # and the entry point, which an import would run
 
 PROGRAM = """
 import importlib, sys

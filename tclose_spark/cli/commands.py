@@ -140,13 +140,13 @@ def generate(
     ],
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
-    """Make a synthetic census table with its hierarchies: the same rows for the same seed, on any cluster."""
-    from tclose_spark.api.generate import generate as generate_people
+    """Make a synthetic census table with its hierarchies: the same rows for the same seed, anywhere."""
+    from tclose_spark.synthetic.census import write_hierarchies, write_people
 
     people, hierarchies = output / "people.parquet", output / "hierarchies"
     with writing("--output", output):
-        hierarchies.mkdir(parents=True, exist_ok=True)
-    generate_people(rows, hierarchies, seed).write.mode("overwrite").parquet(str(people))
+        write_hierarchies(hierarchies)
+        write_people(people, rows, seed)
     show([f"{rows:,} people in {people}, hierarchies in {hierarchies}"])
 
 

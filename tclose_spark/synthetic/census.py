@@ -1,112 +1,93 @@
 """A synthetic census of any size, with realistic dependences between columns.
 
 Every value is a pure function of the seed and the row number: their hash, as a uniform number, picks from the tables of
-`distributions`. Partitions, the order of work and retries do not change it.
+`distributions`.
 """
 
+from __future__ import annotations
+
 import csv
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.synthetic import distributions as t
+from tclose_spark.synthetic.xxhash import hash_numbers, hash_text
+from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
+
+AT_ONCE = 1 << 18  # people that are made at once, and a row group of a file
+SPARK_SEED = np.array([42], np.uint64)
+"""The seed of Spark's function `xxhash64`, with which hashes are the same there."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleColumn:
-    """A column of the census: its name, Spark SQL type and role in a release."""
+    """A column of the census: its name, type and role in a release."""
 
     name: str
-    type: Literal["bigint", "int", "string"]
+    type: pa.DataType
     role: Literal["identifier", "quasi-identifier", "sensitive"]
 
 
 PEOPLE_COLUMNS: Final = (
-    PeopleColumn("person_id", "bigint", "identifier"),
-    PeopleColumn("age", "int", "quasi-identifier"),
-    PeopleColumn("sex", "string", "quasi-identifier"),
-    PeopleColumn("education", "string", "quasi-identifier"),
-    PeopleColumn("marital_status", "string", "quasi-identifier"),
-    PeopleColumn("region", "string", "quasi-identifier"),
-    PeopleColumn("occupation", "string", "quasi-identifier"),
-    PeopleColumn("hours", "int", "quasi-identifier"),
-    PeopleColumn("income", "bigint", "sensitive"),
-    PeopleColumn("disease", "string", "sensitive"),
+    PeopleColumn("person_id", pa.int64(), "identifier"),
+    PeopleColumn("age", pa.int32(), "quasi-identifier"),
+    PeopleColumn("sex", pa.string(), "quasi-identifier"),
+    PeopleColumn("education", pa.string(), "quasi-identifier"),
+    PeopleColumn("marital_status", pa.string(), "quasi-identifier"),
+    PeopleColumn("region", pa.string(), "quasi-identifier"),
+    PeopleColumn("occupation", pa.string(), "quasi-identifier"),
+    PeopleColumn("hours", pa.int32(), "quasi-identifier"),
+    PeopleColumn("income", pa.int64(), "sensitive"),
+    PeopleColumn("disease", pa.string(), "sensitive"),
 )
-
-# The draws. Each has its own uniform number in each row, the column `<name>_u`. The name is part of the hash, so a new
-# draw changes no other.
-_DRAWS: Final = (
-    "age", "sex", "education", "marital_status", "region", "activity", "job", "hours", "income", "disease",
-    "rare_disease",
-)  # fmt: skip
+SCHEMA: Final = pa.schema([(column.name, column.type) for column in PEOPLE_COLUMNS])
 
 
-def generate_people(spark: SparkSession, rows: int, seed: int = 2026, partitions: int | None = None) -> DataFrame:
-    """Synthetic people with the columns of `PEOPLE_COLUMNS`, in that order, without nulls.
+def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
+    """Synthetic people with the columns of `PEOPLE_COLUMNS`, without nulls, some at a time.
 
-    The rows depend on `rows` and `seed` only. With the same seed, a larger table contains every smaller one.
-    `person_id` is unique and reveals no order; the order of rows is not guaranteed. Each action on the result generates
-    the people again, so write them to query them more than once.
+    The rows depend on `rows` and `seed` only. With the same seed, a larger table begins with every smaller one.
+    `person_id` is unique and reveals no order.
 
     Args:
-        spark: The session.
         rows: The number of people, 0 or more.
         seed: Any signed 64-bit integer.
-        partitions: Of the result; by default the session's parallelism.
 
     Raises:
-        ValueError: `rows` is negative, `seed` is not a signed 64-bit integer, or `partitions` is less than 1.
+        ConfigurationError: if `rows` is negative, or `seed` is not a signed 64-bit integer.
     """
     if rows < 0:
-        raise ValueError(f"rows must be 0 or more, not {rows}")
+        raise ConfigurationError(f"rows must be 0 or more, not {rows}")
     if not -(2**63) <= seed < 2**63:
-        raise ValueError(f"seed must be a signed 64-bit integer, not {seed}")
-    if partitions is not None and partitions < 1:
-        raise ValueError(f"partitions must be 1 or more, not {partitions}")
+        raise ConfigurationError(f"seed must be a signed 64-bit integer, not {seed}")
+    return (_people(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
 
-    # `<name>_n` is the position of a value among its column's values, by which tables are looked up. Each step is a
-    # projection of its own, so that shared values are computed once per row.
-    people = spark.range(0, rows, 1, partitions).select(
-        _hash(seed, "person_id").alias("person_id"),
-        *(_uniform(seed, name).alias(f"{name}_u") for name in _DRAWS),
-    )
-    people = people.withColumn("age", _draw("age", [t.AGE_PYRAMID]))
-    people = people.withColumn("age_n", _at(_age_groups(), F.col("age")))
-    people = people.withColumns(
-        {
-            "sex_n": _draw("sex", list(t.SEX_BY_AGE.values()), F.col("age_n")),
-            "education_n": _draw("education", list(t.EDUCATION_BY_AGE.values()), F.col("age_n")),
-            "region_n": _draw("region", [_town_weights()]),
-            "disease_n": _disease(),
-        }
-    )
-    # Tables by sex and age are looked up by one number: all the ages of the first sex, then of the second.
-    people = people.withColumn("sex_age_n", F.col("sex_n") * len(t.AGE_GROUP_STARTS) + F.col("age_n"))
-    marital_status = [row for sex in t.SEXES for row in t.MARITAL_STATUS_BY_SEX_AND_AGE[sex].values()]
-    people = people.withColumns(
-        {
-            "marital_status_n": _draw("marital_status", marital_status, F.col("sex_age_n")),
-            "occupation_n": _occupation(),
-        }
-    )
-    people = people.withColumn("hours", _hours())
-    return people.select(
-        "person_id",
-        "age",
-        _at(t.SEXES, F.col("sex_n")).alias("sex"),
-        _at(t.leaves(t.EDUCATION_TREE), F.col("education_n")).alias("education"),
-        _at(t.leaves(t.MARITAL_STATUS_TREE), F.col("marital_status_n")).alias("marital_status"),
-        _at(t.leaves(t.REGION_TREE), F.col("region_n")).alias("region"),
-        _at([*t.NOT_EMPLOYED, *t.JOBS], F.col("occupation_n")).alias("occupation"),
-        "hours",
-        _income().alias("income"),
-        _at(t.leaves(t.DISEASE_TREE), F.col("disease_n")).alias("disease"),
-    )
+
+def write_people(file: Path, rows: int, seed: int = 2026) -> None:
+    """Writes the people of `generate_people` as a Parquet file, in place of what is there.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        with pq.ParquetWriter(partial, SCHEMA) as writer:
+            for batch in generate_people(rows, seed):
+                writer.write_batch(batch)
+        if file.is_dir():
+            shutil.rmtree(file)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_hierarchies(folder: Path) -> None:
@@ -120,37 +101,72 @@ def write_hierarchies(folder: Path) -> None:
             csv.writer(file, delimiter=";", lineterminator="\n").writerows(t.paths(tree, ("*",)))
 
 
-def _hash(seed: int, name: str) -> Column:
-    # xxhash64 of one long is a bijection, so distinct rows have distinct hashes. The inner hash is a constant.
-    return F.xxhash64(F.xxhash64(F.lit(seed).cast("bigint"), F.lit(name)), F.col("id"))
-
-
-def _uniform(seed: int, name: str) -> Column:
-    # 32 bits and a half: never 0 or 1, so that logarithms exist. `_draw` can add a row number and multiply by a table's
-    # width without rounding.
-    return (F.shiftrightunsigned(_hash(seed, name), 32) + 0.5) * 2.0**-32
-
-
-def _at(values: Sequence[float] | Sequence[int] | Sequence[str], position: Column) -> Column:
-    """`values[position]`."""
-    # As SQL text: one call of the JVM instead of one for each value.
-    return F.get(F.expr(f"array({', '.join(_sql(value) for value in values)})"), position)
-
-
-def _sql(value: float | int | str) -> str:
-    return f"{value!r}D" if isinstance(value, float) else repr(value)
-
-
-def _draw(name: str, table: Sequence[t.Weights], row: Column | None = None) -> Column:
-    """The position that the draw `name` picks in row number `row` (or the only row) of `table`.
-
-    The rows of the table become one array with as many slots for a position as its weight. A draw is then one look-up,
-    which is little code for the JVM to compile.
+@dataclass(frozen=True)
+class _Draws:
+    """The draws of some rows. Each draw has its own uniform number in each row. The name of the draw is part of the
+    hash, so a new draw changes no other.
     """
-    slots = [position for weights in table for position, weight in enumerate(weights) for _ in range(weight)]
-    width = len(slots) // len(table)
-    uniform = F.col(f"{name}_u")
-    return _at(slots, F.floor((uniform if row is None else row + uniform) * width))
+
+    seed: int
+    ids: HashArray
+
+    def hashes(self, name: str) -> HashArray:
+        seed = np.array([self.seed], np.int64).view(np.uint64)
+        of_draw = hash_text(name, hash_numbers(seed, SPARK_SEED))
+        return hash_numbers(self.ids, hash_numbers(of_draw, SPARK_SEED))
+
+    def uniform(self, name: str) -> FloatArray:
+        # 32 bits and a half: never 0 or 1, so that logarithms exist. `pick` can add a row number and multiply by a
+        # table's width without rounding.
+        return ((self.hashes(name) >> np.uint64(32)).astype(np.float64) + 0.5) * 2.0**-32
+
+    def pick(self, name: str, table: Sequence[t.Weights], row: IntArray | int = 0) -> IntArray:
+        """The position that the draw `name` picks in row number `row` of `table`.
+
+        The rows of the table become one array with as many slots for a position as its weight.
+        """
+        slots = [position for weights in table for position, weight in enumerate(weights) for _ in range(weight)]
+        return _at(slots, ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64))
+
+
+def _people(seed: int, first: int, end: int) -> pa.RecordBatch:
+    """The people with these row numbers. `<name>_n` is the position of a value among its column's values."""
+    draws = _Draws(seed, np.arange(first, end, dtype=np.uint64))
+    age = draws.pick("age", [t.AGE_PYRAMID])
+    age_n = _at(_age_groups(), age)
+    sex_n = draws.pick("sex", list(t.SEX_BY_AGE.values()), age_n)
+    education_n = draws.pick("education", list(t.EDUCATION_BY_AGE.values()), age_n)
+    region_n = draws.pick("region", [_town_weights()])
+    # Tables by sex and age are looked up by one number: all the ages of the first sex, then of the second.
+    sex_age_n = sex_n * len(t.AGE_GROUP_STARTS) + age_n
+    marital_status = [row for sex in t.SEXES for row in t.MARITAL_STATUS_BY_SEX_AND_AGE[sex].values()]
+    occupation_n = _occupation(draws, sex_n, sex_age_n, education_n)
+    hours = _hours(draws, sex_age_n, occupation_n)
+    values = {
+        "person_id": draws.hashes("person_id").view(np.int64),
+        "age": age,
+        "sex": _labels(t.SEXES, sex_n),
+        "education": _labels(t.leaves(t.EDUCATION_TREE), education_n),
+        "marital_status": _labels(
+            t.leaves(t.MARITAL_STATUS_TREE), draws.pick("marital_status", marital_status, sex_age_n)
+        ),
+        "region": _labels(t.leaves(t.REGION_TREE), region_n),
+        "occupation": _labels([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
+        "hours": hours,
+        "income": _income(draws, age_n, sex_n, education_n, region_n, occupation_n, hours),
+        "disease": _labels(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
+    }
+    columns = [pa.array(values[field.name]).cast(field.type) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _at(values: Sequence[float], position: IntArray) -> NDArray[Any]:
+    """`values[position]`, shape (n,)."""
+    return np.array(values)[position]
+
+
+def _labels(values: Sequence[str], position: IntArray) -> pa.Array:
+    return pa.array(values, pa.string()).take(pa.array(position))
 
 
 def _age_groups() -> list[int]:
@@ -163,45 +179,54 @@ def _town_weights() -> list[int]:
     return [weight for weights in towns for weight in weights.values()]
 
 
-def _disease() -> Column:
-    rare = _at(list(t.RARE_DISEASE_BY_AGE.values()), F.col("age_n"))
-    return F.when(F.col("rare_disease_u") < rare, t.leaves(t.DISEASE_TREE).index(t.RARE_DISEASE)).otherwise(
-        _draw("disease", list(t.DISEASE_BY_AGE.values()), F.col("age_n"))
-    )
+def _disease(draws: _Draws, age_n: IntArray) -> IntArray:
+    is_rare = draws.uniform("rare_disease") < _at(list(t.RARE_DISEASE_BY_AGE.values()), age_n)
+    usual = draws.pick("disease", list(t.DISEASE_BY_AGE.values()), age_n)
+    return np.where(is_rare, t.leaves(t.DISEASE_TREE).index(t.RARE_DISEASE), usual)
 
 
-def _occupation() -> Column:
+def _occupation(draws: _Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray) -> IntArray:
     """The position among `NOT_EMPLOYED` and then `JOBS`."""
     activities = [row for sex in t.SEXES for row in t.ACTIVITY_BY_SEX_AND_AGE[sex].values()]
-    activity = _draw("activity", activities, F.col("sex_age_n"))
+    activity = draws.pick("activity", activities, sex_age_n)
     groups = [path[1] for path in t.paths(t.EDUCATION_TREE)]
     group_of_education = [list(dict.fromkeys(groups)).index(group) for group in groups]
     jobs_by_group_and_sex = list(zip(*(weights for _, _, weights in t.JOBS.values()), strict=True))
-    group_and_sex = _at(group_of_education, F.col("education_n")) * len(t.SEXES) + F.col("sex_n")
-    job = _draw("job", jobs_by_group_and_sex, group_and_sex)
-    return F.when(activity < len(t.NOT_EMPLOYED), activity).otherwise(job + len(t.NOT_EMPLOYED))
+    job = draws.pick("job", jobs_by_group_and_sex, _at(group_of_education, education_n) * len(t.SEXES) + sex_n)
+    return np.where(activity < len(t.NOT_EMPLOYED), activity, job + len(t.NOT_EMPLOYED))
 
 
-def _hours() -> Column:
+def _hours(draws: _Draws, sex_age_n: IntArray, occupation_n: IntArray) -> IntArray:
     usual = [*(0 for _ in t.NOT_EMPLOYED), *(hours for _, hours, _ in t.JOBS.values())]
     shares = [row for sex in t.SEXES for row in t.SHARE_OF_HOURS_BY_SEX_AND_AGE[sex].values()]
-    share = _at(t.SHARE_OF_HOURS, _draw("hours", shares, F.col("sex_age_n")))
-    return F.floor(_at(usual, F.col("occupation_n")) * share + 0.5).cast("int")
+    share = _at(t.SHARE_OF_HOURS, draws.pick("hours", shares, sex_age_n))
+    hours: IntArray = np.floor(_at(usual, occupation_n) * share + 0.5).astype(np.int64)
+    return hours
 
 
-def _income() -> Column:
+def _income(
+    draws: _Draws,
+    age_n: IntArray,
+    sex_n: IntArray,
+    education_n: IntArray,
+    region_n: IntArray,
+    occupation_n: IntArray,
+    hours: IntArray,
+) -> IntArray:
     """The income: a median from the tables times long-tailed noise, rounded as people report it."""
     full_time = [*t.INCOME_OF_NOT_EMPLOYED.values(), *(pay for pay, _, _ in t.JOBS.values())]
     province = [t.INCOME_BY_PROVINCE[path[2]] for path in t.paths(t.REGION_TREE)]
     median = (
-        _at(full_time, F.col("occupation_n"))
-        * F.when(F.col("hours") > 0, F.col("hours") / 40.0).otherwise(1.0)
-        * _at(list(t.INCOME_BY_AGE.values()), F.col("age_n"))
-        * _at([t.INCOME_BY_EDUCATION[label] for label in t.leaves(t.EDUCATION_TREE)], F.col("education_n"))
-        * _at([t.INCOME_BY_SEX[sex] for sex in t.SEXES], F.col("sex_n"))
-        * _at(province, F.col("region_n"))
+        _at(full_time, occupation_n)
+        * np.where(hours > 0, hours / 40.0, 1.0)
+        * _at(list(t.INCOME_BY_AGE.values()), age_n)
+        * _at([t.INCOME_BY_EDUCATION[label] for label in t.leaves(t.EDUCATION_TREE)], education_n)
+        * _at([t.INCOME_BY_SEX[sex] for sex in t.SEXES], sex_n)
+        * _at(province, region_n)
     )
-    # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes. Spark's exp and log are
-    # the JVM's strict ones, so all machines agree to the last bit.
-    logistic = F.log(F.col("income_u") / (1.0 - F.col("income_u")))
-    return F.floor(median * F.exp(logistic * t.INCOME_SPREAD) / t.INCOME_STEP + 0.5) * t.INCOME_STEP
+    # log(u / (1 - u)) is a logistic deviate: close to normal, with the longer tails of incomes. Processors disagree on
+    # the last bit of log and exp. The rounding to INCOME_STEP hides it, but for a row in some 10^12.
+    uniform = draws.uniform("income")
+    noise = np.exp(np.log(uniform / (1.0 - uniform)) * t.INCOME_SPREAD)
+    steps: IntArray = np.floor(median * noise / t.INCOME_STEP + 0.5).astype(np.int64)
+    return steps * t.INCOME_STEP

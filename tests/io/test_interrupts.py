@@ -21,7 +21,7 @@ from tclose_spark.cli import process as command_process
 from tclose_spark.io import interrupts
 from tclose_spark.io.interrupts import MESSAGE, SHORT, defer_interrupts, handle_signals, run_with_timeout
 from tclose_spark.io.run import ORDER, Run
-from tclose_spark.synthetic.census import generate_people, write_hierarchies
+from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "import sys; from tclose_spark.cli import main; sys.exit(main())"
@@ -259,11 +259,11 @@ def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, a
 
 
 @pytest.fixture(scope="module")
-def census(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with 300,000 people."""
     folder = tmp_path_factory.mktemp("census")
-    generate_people(spark, 300_000).write.parquet(str(folder / "people.parquet"))
     write_hierarchies(folder / "hierarchies")
+    write_people(folder / "people.parquet", 300_000)
     return folder
 
 

@@ -20,12 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.jars import to_be_found
-from tclose_spark.synthetic.census import generate_people, write_hierarchies
+from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -183,11 +182,11 @@ def test_on_two_workers(
 
 
 @pytest.fixture(scope="module")
-def crowd(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of 100,000 people, whom conf/demo.yaml releases in several blocks."""
     folder = tmp_path_factory.mktemp("crowd")
-    generate_people(spark, 100_000, partitions=8).write.parquet(str(folder / "people.parquet"))
     write_hierarchies(folder / "hierarchies")
+    write_people(folder / "people.parquet", 100_000)
     return folder
 
 

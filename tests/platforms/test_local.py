@@ -75,7 +75,6 @@ def test_the_run_file_makes_a_release(folder: Path) -> None:
         ["release", "short.yaml", "--engine", "spark"],
         ["release", "short.yaml", "--set", "input.options.quote=x"],
         ["release", "short.yaml", "--set", "input={path: people, format: table}"],
-        ["generate", "--rows", "10", "--output", "people"],
     ],
 )
 def test_what_needs_spark_ends_with_one_line(folder: Path, command: list[str]) -> None:
