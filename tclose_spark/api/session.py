@@ -27,6 +27,7 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
+from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
@@ -191,6 +192,8 @@ def run_stages(
         run = replace(run, table=as_arrow(run.table))  # once: its rows are counted, and a stream can be read once only
     with lines_in_errors(run.tree):
         choice = choose(names[-1], engine, run.spec, run.table, log)
+    announce = announcer(log)
+    events = RunEvents(run.spec, announce)
 
     def work(on: str) -> Any:
         with working_on(run, names[-1], on) as session:
@@ -198,13 +201,14 @@ def run_stages(
             from tclose_spark.io.run import Run
             from tclose_spark.io.spark.progress import no_progress
 
-            opened, result = Run(run.spec, session, announcer(log), overwrite, progress or no_progress), None
-            with opened.locked(), opened.events.failures(), full_disks_named(run.spec.output.internal_path):
+            opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events), None
+            with opened.locked(), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)
         return result
 
-    return on_engine(choice, work, log)
+    with events.failures():
+        return on_engine(choice, work, log)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import URI
@@ -38,15 +39,29 @@ def is_configured() -> bool:
 
 
 class RunEvents:
-    """Emits the OpenLineage events of one run, if OpenLineage is configured; none before the run has an id."""
+    """Emits the OpenLineage events of one run, if OpenLineage is configured; none before the run has an id.
+
+    id: a UUID. A run that begins again on the other engine keeps it.
+    """
 
     def __init__(self, spec: ReleaseSpec, announce: Callable[[str], None]) -> None:
         self._spec, self._announce = spec, announce
-        self._run: str | None = None
+        self.id: str | None = None
 
     def resume(self, run: str | None) -> None:
-        """Sets the run's id, a UUID."""
-        self._run = run
+        """Sets the run's id."""
+        self.id = run
+
+    def begin(self) -> str:
+        """Emits START, once; returns the run's id, a new one at first.
+
+        Raises:
+            ConfigurationError: if OpenLineage is configured and its client is not installed.
+        """
+        if self.id is None:
+            self.id = str(uuid4())
+            self.emit("START")
+        return self.id
 
     def emit(self, kind: Kind, certificate: Mapping[str, Any] | None = None) -> None:
         """Emits an event. Failures are announced: a release does not depend on who receives its events.
@@ -54,12 +69,12 @@ class RunEvents:
         Raises:
             ConfigurationError: at the start, if OpenLineage is configured and its client is not installed.
         """
-        if self._run is None or not is_configured():
+        if self.id is None or not is_configured():
             return
         try:
             from openlineage.client import OpenLineageClient
 
-            OpenLineageClient().emit(event(self._spec, self._run, kind, certificate))
+            OpenLineageClient().emit(event(self._spec, self.id, kind, certificate))
         except Exception as error:  # whatever a transport raises
             if isinstance(error, ImportError) and kind == "START":
                 raise ConfigurationError(

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.input.files import read_hierarchies
@@ -89,7 +88,7 @@ class Run:
     finished stage, so that each stage can run in a process of its own.
 
     spec: the run file, with the chosen k once the plan has chosen it.
-    events: OpenLineage events of this run, shared by its copies.
+    events: OpenLineage events of this run, shared by its copies, and by the run that begins again on the other engine.
     """
 
     def __init__(
@@ -99,13 +98,14 @@ class Run:
         announce: Announce,
         overwrite: bool = False,
         progress: Progress = no_progress,
+        events: RunEvents | None = None,
     ) -> None:
         self._secret = secret_from_environment()
         self._run_file = self.spec = spec
         self._built: Mapping[str, Hierarchy] = {}
         self._released: Mapping[str, Hierarchy] = {}
         self.session, self.announce, self.overwrite, self.progress = session, announce, overwrite, progress
-        self.events = RunEvents(spec, announce)
+        self.events = events or RunEvents(spec, announce)
         self.public: Folder = open_folder(spec.output.public_path, session)
         self.internal: Folder = open_folder(spec.output.internal_path, session)
         self.staging: Folder = open_folder(self.internal.path("staging"), session)
@@ -237,7 +237,7 @@ class Run:
             )
         state: dict[str, Any] = {
             "name": self.spec.name,
-            "id": str(uuid4()),
+            "id": self.events.begin(),
             "configuration": self.fingerprint,
             "overwrite": self.overwrite,
             "stages": {},
@@ -252,8 +252,6 @@ class Run:
             self.staging.remove()
             self.staging.create(private=True)
             self._save(state)
-        self.events.resume(state["id"])
-        self.events.emit("START")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

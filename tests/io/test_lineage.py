@@ -13,6 +13,7 @@ import pytest
 
 from tclose_spark.api.arguments import given_run
 from tclose_spark.api.session import run_stages
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.errors import UnreachableError
 from tclose_spark.io.lineage import event, is_configured
 from tclose_spark.runfile.loading import load_spec
@@ -83,6 +84,33 @@ def test_a_run_that_fails_says_so(run_file: Callable[..., Path], told: Told) -> 
     path = run_file(PEOPLE, k=50, **ROLES)
     with pytest.raises(UnreachableError):
         carry_out(path, "release")
+    assert [event["eventType"] for event in told()] == ["START", "FAIL"]
+
+
+QUOTED = "age,sex,disease\n" + "20,f,flu\n21,m,gout\n" * 20 + '20,f,a "b"\n'  # which the local engine does not read
+
+
+def test_a_run_that_begins_again_on_spark_is_one_run(run_file: Callable[..., Path], told: Told, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(QUOTED)
+    source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
+    path = run_file(None, source=source, sensitive={"disease": {"t": "0.9"}})
+    said: list[str] = []
+    carry_out(path, "release", said=said)
+    assert said[0].startswith("engine     spark: ")
+    assert "people.csv has a quote inside an unquoted field" in said[0]
+    begun, ended = told()
+    assert (begun["eventType"], ended["eventType"]) == ("START", "COMPLETE")
+    assert begun["run"] == ended["run"]
+    assert json.loads((path.parent / "out/internal/run.json").read_text())["id"] == begun["run"]["runId"]
+
+
+def test_a_local_run_that_cannot_begin_again_fails_once(
+    run_file: Callable[..., Path], told: Told, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text(QUOTED)
+    source = {"path": str(tmp_path / "people.csv"), "format": "csv", "options": {"header": "true"}}
+    with pytest.raises(NeedsSparkError):
+        carry_out(run_file(None, source=source, drop_others=True), "release", sets=("engine=local",))
     assert [event["eventType"] for event in told()] == ["START", "FAIL"]
 
 
