@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+MOST_LISTED = 1000
+"""The most values that an error writes down for whoever corrects them."""
+
 
 @dataclass(frozen=True)
 class Offending:
@@ -19,12 +22,12 @@ class Offending:
     rows: Mapping[str | None, int]
 
     def as_json(self) -> dict[str, Any]:
-        """As `internal/problems.json` has it, the values of most rows first."""
+        """As `internal/problems.json` has it: the MOST_LISTED values of most rows, in this order."""
         ranked = sorted(self.rows.items(), key=lambda item: (-item[1], item[0] or ""))
         return {
             "column": self.column,
             "problem": self.problem,
-            "values": [{"value": value, "rows": rows} for value, rows in ranked],
+            "values": [{"value": value, "rows": rows} for value, rows in ranked[:MOST_LISTED]],
         }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from tclose_spark.engine.protocol import Mapper, OpenedTable, Table
 from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, input_state, read_table
 from tclose_spark.engine.tables import (
     collect,
-    combine,
     map_batches,
     schema_of,
     select,
@@ -26,7 +24,7 @@ from tclose_spark.engine.tables import (
     sized_shuffles,
     write_rows,
 )
-from tclose_spark.errors import InputError, Offending
+from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
@@ -36,11 +34,12 @@ from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROW
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
+from tclose_spark.stages.wrong_values import wrong_values
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
-from tclose_spark.table.dictionaries import coded, decoded
+from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
@@ -55,12 +54,10 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 from tclose_spark.table.row_hash import RowHash
 
-VALUES = pa.schema([("value", pa.string()), ("n", pa.int64())])
 BROKEN, DAMAGED = "broken", "damaged"
 """Marks of malformed rows, and of rows whose text may be damaged."""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
-MOST_LISTED = 1000  # wrong values that are written down for whoever corrects them
 
 
 def profile_input(run: Run, record: dict[str, Any]) -> None:
@@ -318,7 +315,7 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
             raise InputError(
                 f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
                 f"{NO_VALUE[quasi.type]} (blanks count); correct them, or use type: categorical",
-                values=_not_of_type(table, name, quasi),
+                values=wrong_values(table, name, NO_VALUE[quasi.type], partial(_texts_not_of_type, quasi)).listed,
             )
         missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
         if _holds_numbers(quasi) and missing == rows:
@@ -332,28 +329,8 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
             )
 
 
-def _not_of_type(table: Table, name: str, quasi: QuasiIdentifier) -> Offending:
-    """At most MOST_LISTED values of a quasi-identifier that are not of its type, most frequent first."""
-    wrong = _count_values(table, name, lambda column: as_text(column.filter(pa.array(not_of_type(column, quasi)))))
-    return Offending(name, NO_VALUE[quasi.type], _listed(wrong))
-
-
-def _listed(values: Mapping[str | None, int]) -> dict[str | None, int]:
-    """The first MOST_LISTED values."""
-    return dict(islice(values.items(), MOST_LISTED))
-
-
-def _count_values(table: Table, name: str, texts_of: Callable[[pa.Array], pa.Array]) -> dict[str | None, int]:
-    """The rows with each text that a function makes of a column, most frequent first."""
-
-    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            counted = decoded(texts_of(batch.column(0))).value_counts()
-            yield pa.RecordBatch.from_arrays([counted.field("values"), counted.field("counts")], schema=VALUES)
-
-    found = collect(combine(map_batches(select(table, [name]), count, VALUES), ["value"], {"n": "sum"}), MOST_VALUES)
-    found = found.sort_by([("n", "descending"), ("value", "ascending")])
-    return dict(zip(found["value"].to_pylist(), found["n"].to_pylist(), strict=True))
+def _texts_not_of_type(quasi: QuasiIdentifier, column: pa.Array) -> pa.Array:
+    return as_text(column.filter(pa.array(not_of_type(column, quasi))))
 
 
 def _holds_numbers(quasi: QuasiIdentifier) -> bool:
@@ -401,9 +378,9 @@ def _outside(table: Table, domain: QuasiDomain, settings: QuasiIdentifier, low: 
         wrong = {x: write(x) for x in numbers.drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
         return pa.array([wrong[x] for x in judged_values(column, settings).to_pylist() if x in wrong], pa.string())
 
-    found = _count_values(table, name, outside)
+    found = wrong_values(table, name, "outside of its range", outside)
     return InputError(
-        f"attributes.quasi_identifiers.{name}.range: {len(found)} values in {sum(found.values())} rows are outside "
+        f"attributes.quasi_identifiers.{name}.range: {found.values} values in {found.rows} rows are outside "
         f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
-        values=Offending(name, "outside of its range", _listed(found)),
+        values=found.listed,
     )
