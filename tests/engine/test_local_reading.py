@@ -553,12 +553,49 @@ def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Pat
     needs_spark(None, "people.parquet", "parquet")
 
 
-def test_parquet_of_different_columns_needs_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "people").mkdir()
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "people/a.parquet")
-    pq.write_table(pa.table({"a": ["x"]}), tmp_path / "people/b.parquet")
-    assert "different columns" in needs_spark(None, "people", "parquet")
+def write_files(folder: Path, **tables: dict[str, list[Any]]) -> None:
+    folder.mkdir()
+    for name, table in tables.items():
+        pq.write_table(pa.table(table), folder / f"{name}.parquet")
+
+
+def test_parquet_of_different_types_needs_spark(needs_spark: Callable[..., str], tmp_path: Path) -> None:
+    write_files(tmp_path / "people", a={"a": [1]}, b={"a": ["x"]})
+    assert "differ in type" in needs_spark(None, "people", "parquet")
     assert "input.options" in needs_spark(None, "people", "parquet", mergeSchema="true")
+
+
+@pytest.mark.parametrize("first", ["whole", "less"])
+def test_a_column_that_a_parquet_file_lacks(both_refuse: Callable[..., str], tmp_path: Path, first: str) -> None:
+    """Spark alone would read it as missing, or leave it out, if the first file lacks it."""
+    tables = {"whole": {"age": [1], "Sex": ["f"], "town": ["Pisa"]}, "less": {"age": [2]}, "else": {"AGE": [3]}}
+    second = "less" if first == "whole" else "whole"
+    write_files(tmp_path / "a b", **{f"1 {first}": tables[first], f"2 {second}": tables[second]})
+    place = 2 if first == "whole" else 1
+    assert both_refuse(None, "a b", "parquet") == (
+        f"input.path: {place} less.parquet lacks column 'Sex' and 1 more, which {3 - place} whole.parquet "
+        "has; write the files with the same columns, or set input.options.mergeSchema: true to read it as missing"
+    )
+
+
+def test_a_lacking_column_is_missing_where_schemas_are_merged(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tmp_path / "people", a={"age": [1]}, b={"age": [2], "sex": ["f"]})
+    for key in ("mergeSchema", "mergeschema"):
+        source = Input(path=str(tmp_path / "people"), format="parquet", options={key: "true"})
+        assert sorted(by_spark(spark, source)[1].to_pylist(), key=str) == [
+            {"age": 1, "sex": None},
+            {"age": 2, "sex": "f"},
+        ]
+
+
+def test_columns_in_another_order_or_case_are_the_same(
+    needs_spark: Callable[..., str], spark: SparkSession, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "people", a={"age": [1], "sex": ["m"]}, b={"Sex": ["f"], "AGE": [2]})
+    needs_spark(None, "people", "parquet")
+    _, table = by_spark(spark, Input(path=str(tmp_path / "people"), format="parquet"))
+    assert table.num_rows == 2
+    assert not any(column.null_count for column in table.columns)
 
 
 # --- Delta

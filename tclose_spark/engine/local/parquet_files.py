@@ -95,7 +95,7 @@ def read_parquet(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[
     """(columns, partitions) of files of one schema.
 
     Raises:
-        InputError: if a file is empty or not Parquet, or a name stands twice.
+        InputError: if a file is empty or not Parquet, or lacks a column of another, or a name stands twice.
         NeedsSparkError: if a type or the files' schemas need Spark.
     """
     if source.options:
@@ -106,9 +106,10 @@ def read_parquet(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[
         if not file.stat().st_size:
             raise problems.empty_parquet(f"input.path: {file.name}")
     opened = [open_parquet(file) for file in files]
+    problems.require_columns_alike({str(one.path): one.schema.names for one in opened})
     schema = opened[0].schema
     if not all(one.schema.equals(schema, check_metadata=True) for one in opened):
-        raise NeedsSparkError(f"input.path: {source.path} has files of different columns")
+        raise NeedsSparkError(f"input.path: {source.path} has files whose columns differ in type, order or case")
     if len({name.lower() for name in schema.names}) < len(schema):
         raise problems.duplicate_names(f"input.path: {source.path}")
     if all(is_unsupported(one.type) for one in schema):

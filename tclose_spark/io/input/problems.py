@@ -4,7 +4,8 @@ Imports no Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
@@ -48,6 +49,22 @@ def duplicate_names(where: str) -> InputError:
 def empty_parquet(file: str) -> InputError:
     """A Parquet file has no bytes. file: its name, with the key that it belongs to."""
     return InputError(f"{file} is empty (0 bytes), no Parquet file; write it again, or remove it")
+
+
+def require_columns_alike(files: Mapping[str, Sequence[str]]) -> None:
+    """Raises InputError if a Parquet file lacks a column of another one: Spark would read it as missing in all rows of
+    the file, or leave it out, depending on the file that it looks at first. files: the names of columns by path.
+    """
+    first = {name.lower(): (name, path) for path in sorted(files, reverse=True) for name in files[path]}
+    for path in sorted(files):
+        lost = sorted(first.keys() - {name.lower() for name in files[path]})
+        if lost:
+            name, other = first[lost[0]]
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise InputError(
+                f"input.path: {PurePath(path).name} lacks column {name!r}{more}, which {PurePath(other).name} has; "
+                "write the files with the same columns, or set input.options.mergeSchema: true to read it as missing"
+            )
 
 
 def no_parquet(file: str) -> InputError:

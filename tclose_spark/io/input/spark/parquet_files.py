@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.read_errors import READ_ERRORS, file_name
+from tclose_spark.io.input.read_errors import READ_ERRORS
 from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting
 from tclose_spark.io.storage.folders import for_spark, local_path
 from tclose_spark.io.tables.columns import UNREADABLE, quoted
@@ -29,12 +32,27 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         if "PARQUET_TYPE_ILLEGAL" not in str(error):
             raise
         table = _with_nanoseconds(spark, source)
-    empty = [
-        file for file in table.inputFiles() if (path := local_path(file)) and path.is_file() and not path.stat().st_size
-    ]
+    files = [path for file in table.inputFiles() if (path := local_path(file)) and path.is_file()]
+    empty = [path for path in files if not path.stat().st_size]
     if empty:
-        raise problems.empty_parquet(f"input.path: {file_name(empty[0])}")
+        raise problems.empty_parquet(f"input.path: {empty[0].name}")
+    if not _merges_schemas(spark, source):
+        problems.require_columns_alike({str(path): names for path in files if (names := _columns(path)) is not None})
     return table
+
+
+def _merges_schemas(spark: SparkSession, source: Input) -> bool:
+    given = {key.lower(): value for key, value in source.options.items()}.get("mergeschema")
+    return (given or setting(spark, "spark.sql.parquet.mergeSchema") or "false").lower() == "true"
+
+
+def _columns(path: Path) -> list[str] | None:
+    """The columns of a file by its footer; None if pyarrow does not read it."""
+    try:
+        names: list[str] = pq.read_schema(path).names
+    except (pa.ArrowException, OSError):
+        return None
+    return names
 
 
 def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
