@@ -192,7 +192,7 @@ def run_stages(
         run = replace(run, table=as_arrow(run.table))  # once: its rows are counted, and a stream can be read once only
     with lines_in_errors(run.tree):
         choice = choose(names[-1], engine, run.spec, run.table, log)
-    announce = announcer(log)
+    announce, to_read = announcer(log), bool(options.get("finished"))
     events = RunEvents(run.spec, announce)
 
     def work(on: str) -> Any:
@@ -202,7 +202,7 @@ def run_stages(
             from tclose_spark.io.spark.progress import no_progress
 
             opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events), None
-            with opened.locked(), full_disks_named(run.spec.output.internal_path):
+            with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)
         return result

@@ -19,7 +19,7 @@ from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark.progress import Progress, no_progress
-from tclose_spark.io.storage.folders import Folder, open_folder
+from tclose_spark.io.storage.folders import Folder, local_path, open_folder
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
@@ -254,13 +254,21 @@ class Run:
             self._save(state)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self, to_read: bool = False) -> Iterator[None]:
         """Holds a lock on both output folders during the body; two run files may share a public folder. The lock of the
         public folder is beside it, or inside it if the folder cannot be replaced as a whole.
+
+        to_read: the body reads a finished release only. Then an output that this process cannot write needs no lock.
 
         Raises:
             ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be written.
         """
+        with self._refusals_translated():
+            needs_none = to_read and not self.is_writable and self.internal.exists(STATE)
+        if needs_none:
+            with self._read_unlocked():
+                yield
+            return
         with ExitStack() as locks:
             with self._refusals_translated():
                 self.internal.create(private=True)
@@ -272,6 +280,25 @@ class Run:
                 locks.enter_context(locked(parent, name, self.public.path()))
                 self.public.restore()
             yield
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process can write to both output folders, if they are local and exist."""
+        local = filter(None, map(local_path, (self.internal.path(), self.public.path())))
+        return all(os.access(path, os.W_OK) for path in local if path.exists())
+
+    @contextmanager
+    def _read_unlocked(self) -> Iterator[None]:
+        """Raises ConfigurationError for a release that does not hold because another run replaces it meanwhile."""
+        before = self.internal.read(STATE)
+        try:
+            yield
+        except GuaranteeError:
+            if self.internal.exists(LOCK) or not self.internal.exists(STATE) or self.internal.read(STATE) != before:
+                raise ConfigurationError(
+                    f"output: {self.public.path()} is being written by another run; run again after its end"
+                ) from None
+            raise
 
     @contextmanager
     def _refusals_translated(self) -> Iterator[None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
@@ -88,12 +90,8 @@ def verify_finished(run: Run) -> Verdict:
     _require_files(run, state)
     run = run.as_recorded(state, run.internal)
     profiled = _profile(run)
-    try:
-        run.internal.remove("recheck")
-        with sized_shuffles(run.session, profiled.rows):
-            verdict = judge(run, profiled, state, run.public, run.internal.path("recheck"))
-    finally:
-        run.internal.remove("recheck")
+    with _place_of_classes(run) as classes, sized_shuffles(run.session, profiled.rows):
+        verdict = judge(run, profiled, state, run.public, classes)
     require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
     _require_pages(run, state, verdict)
     _require_table(run)
@@ -104,6 +102,22 @@ def verify_finished(run: Run) -> Verdict:
         check_export(rows, hashed, kind, run.public, files)
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
+
+
+@contextmanager
+def _place_of_classes(run: Run) -> Iterator[str]:
+    """The path of a class table that the body writes and reads: in `internal/`, or among temporary files if the output
+    is read-only.
+    """
+    if not run.is_writable:
+        with TemporaryDirectory(prefix="tclose_spark-") as folder:
+            yield f"{folder}/recheck"
+        return
+    try:
+        run.internal.remove("recheck")
+        yield run.internal.path("recheck")
+    finally:
+        run.internal.remove("recheck")
 
 
 def _require_table(run: Run) -> None:
