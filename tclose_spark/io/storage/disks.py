@@ -1,10 +1,11 @@
-"""Full disks: which one is full, and what to do."""
+"""Full disks, and limits of files: which one is reached, and what to do."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
+import resource
 import shutil
 import tempfile
 
@@ -16,6 +17,7 @@ SAID = re.compile(
     r"(?i:No space left on device|Disk quota exceeded|DiskQuotaExceeded|DSQuotaExceeded|There is not enough space on "
     r"the disk)(?:: '([^'\n]+)')?"
 )
+TOO_LARGE = os.strerror(errno.EFBIG)
 SCRATCH = re.compile(
     r"DiskBlockObjectWriter|DiskBlockManager|DiskStore|Shuffle\w*Writer|Shuffle\w*Sorter|IndexShuffleBlockResolver|"
     r"Unsafe\w*Sorter|UnsafeSorterSpillWriter|ExternalSorter|ExternalAppendOnlyMap|BypassMergeSort|createTempDir|PythonRunner|broadcast"
@@ -23,7 +25,8 @@ SCRATCH = re.compile(
 
 
 def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
-    """The message for an error that a full disk caused, anywhere in its chain of causes; None for other errors.
+    """The message for an error that a full disk, or a limit of the size of files, caused, anywhere in its chain of
+    causes; None for other errors.
 
     output: the folder of the release in the run file.
     """
@@ -32,6 +35,8 @@ def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
         if isinstance(seen, OSError) and seen.errno in FULL:
             return ConfigurationError(_disk_of(seen.filename, output))
         text = f"{text_of(seen)}\n{_java_trace(seen)}"
+        if TOO_LARGE in text:
+            return ConfigurationError(_file_limit())
         if said := SAID.search(text):
             return ConfigurationError(full_scratch() if SCRATCH.search(text) else _disk_of(said[1], output))
         seen = seen.__cause__ or seen.__context__
@@ -81,6 +86,12 @@ def _java_trace(error: BaseException) -> str:
         return str(getattr(error, "getStackTrace", str)() or getattr(error, "_stackTrace", ""))
     except Exception:
         return ""
+
+
+def _file_limit() -> str:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    allowed = "no larger file" if limit == resource.RLIM_INFINITY else f"files of at most {limit:,} bytes"
+    return f"a file became too large: this process or its disk allows {allowed} (ulimit -f); raise the limit"
 
 
 def _disk_of(file: str | bytes | None, output: str) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,3 +52,30 @@ def test_a_file_elsewhere_that_a_task_writes_is_named_and_what_is_free(tmp_path:
 def test_other_errors_are_none_of_it() -> None:
     assert full_disk(PermissionError(errno.EACCES, "no", "/x"), "/big/out") is None
     assert full_disk(ValueError("the device has space left"), "/big/out") is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EFBIG, "File too large", "/out/x"),
+        RuntimeError("java.io.IOException: File too large\n\tat java.io.FileOutputStream.writeBytes"),
+    ],
+)
+def test_a_limit_of_the_size_of_files_is_named(error: Exception) -> None:
+    assert "a file became too large: this process or its disk allows no larger file" in str(full_disk(error, "/out"))
+
+
+def test_a_release_beyond_the_limit_of_files_publishes_nothing(run_file: Callable[..., Path]) -> None:
+    many = {"age": [i % 90 for i in range(6000)], "sex": ["f", "m"] * 3000, "disease": ["flu", "gout"] * 3000}
+    path = run_file(many)
+    done = subprocess.run(
+        [sys.executable, "-m", "tclose_spark", "release", path, "--engine", "local"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "allows files of at most 4,096 bytes (ulimit -f); raise the limit" in done.stderr.splitlines()[-1]
+    assert not (path.parent / "out/public").exists()
+    assert not (path.parent / "out/internal/lock").exists()
