@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.engine_choice import LOCAL, SPARK, Work, asked_engine, choose_engine, spark_present
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.spark.driver import size_on_disk
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.notebook import in_frame
 from tclose_spark.report.preview import ROWS, preview_lines
@@ -76,29 +79,31 @@ class Release:
 
     @property
     @translate_errors()
-    def table(self) -> DataFrame:
-        """The released table, a DataFrame of Spark."""
-        return self._delta(f"{self.path}/release")
+    def table(self) -> DataFrame | pa.Table:
+        """The released table. Of a small release in a local folder it is a pyarrow table in this process's memory,
+        unless a Spark session is active. Otherwise it is a DataFrame of Spark.
+        """
+        return self._delta(f"{self.path}/release", self.certificate["release"]["rows"])
 
     @property
     @translate_errors()
-    def classes(self) -> DataFrame:
-        """The class table, a DataFrame of Spark: a row for each equivalence class, with its size, its distance for each
-        sensitive attribute, and its information loss. Internal.
+    def classes(self) -> DataFrame | pa.Table:
+        """The class table, of the same kind as `table`: a row for each equivalence class, with its size, its distance
+        for each sensitive attribute, and its information loss. Internal.
         """
-        return self._delta(f"{self.internal_path}/classes")
+        return self._delta(f"{self.internal_path}/classes", self.certificate["release"]["classes"])
 
     @property
     def certificate(self) -> Mapping[str, Any]:
         """The certificate: the guarantees, required and achieved, and what a third party needs to recompute them."""
-        text = self._read("certificate.json")
+        text = self._text("certificate.json")
         certificate: dict[str, Any] = json.loads(text) if text else {}
         return certificate
 
     @property
     def report(self) -> Report:
         """The report page: show it in a notebook, or open its `path`."""
-        return Report(f"{self.path}/report.html", self._read("report.html"))
+        return Report(f"{self.path}/report.html", self._text("report.html"))
 
     def to_arrow(self) -> pa.Table:
         """The released table as a pyarrow table, in this process's memory."""
@@ -108,10 +113,7 @@ class Release:
 
     def _opened(self) -> EngineTable:
         """The released table: without Spark, unless it is behind a URI."""
-        from tclose_spark.engine.tables import read_delta
-        from tclose_spark.io.local_session import LocalSession
-
-        return self.table if URI.match(self.path) else read_delta(LocalSession(), f"{self.path}/release")
+        return _read(f"{self.path}/release", on=SPARK if URI.match(self.path) else LOCAL)
 
     def to_pandas(self) -> pd.DataFrame:
         """The released table as a pandas DataFrame, in this process's memory.
@@ -130,13 +132,17 @@ class Release:
         names, rows = _few_rows(self._opened())
         return "\n".join(preview_lines(names, rows, self.certificate["utility"]["ncp_by_quasi_identifier"]))
 
-    def _delta(self, path: str) -> DataFrame:
-        from tclose_spark.io.spark.session import find_session
-        from tclose_spark.io.tables.delta import read_delta
+    def _delta(self, path: str, rows: int) -> DataFrame | pa.Table:
+        """The table at a path, with so many rows."""
+        from tclose_spark.engine.tables import collect
 
-        return read_delta(find_session("tclose"), path)
+        needs = "the URI of the release" if URI.match(path) else ""
+        work = Work(needs=needs, size=size_on_disk(path), rows=rows)
+        on = choose_engine(asked_engine(None, None), work, spark_present()).name
+        found = _read(path, on)
+        return collect(found) if on == LOCAL else found
 
-    def _read(self, name: str) -> str:
+    def _text(self, name: str) -> str:
         """The text of a public file; empty if there is none."""
         if not URI.match(self.path):
             file = Path(self.path) / name
@@ -152,6 +158,17 @@ class Release:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def _read(path: str, on: str) -> EngineTable:
+    """The Delta table at a path, on the engine of this name."""
+    from tclose_spark.engine.tables import read_delta
+
+    if on == LOCAL:
+        return read_delta(LocalSession(), path)
+    from tclose_spark.io.spark.session import find_session
+
+    return read_delta(find_session("tclose"), path)
 
 
 def _few_rows(table: EngineTable) -> tuple[list[str], list[list[object]]]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 from people import PEOPLE, ROLES
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import tclose_spark as tc
 from tclose_spark import cli, pipeline
@@ -357,8 +357,8 @@ def test_a_table_in_memory_is_a_view_of_the_session(on: list[str], monkeypatch: 
     assert seen == [TABLE]
 
 
-def test_a_local_release_is_read_without_spark(finished: Path) -> None:
-    """In a process that cannot import Spark: the rows are those that Spark reads."""
+def test_a_local_release_is_read_without_spark(finished: Path, spark: SparkSession) -> None:
+    """In a process that cannot import Spark: the rows and the classes are those that Spark reads."""
     program = """
 import json, sys
 for name in ("pyspark", "py4j"):
@@ -366,15 +366,19 @@ for name in ("pyspark", "py4j"):
 import tclose_spark as tc
 made = tc.Release.open(sys.argv[1])
 table = made.to_arrow()
-print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.to_pandas())]))
+assert made.table.equals(table)
+sizes = sorted(made.classes["size"].to_pylist())
+print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.to_pandas()), sizes]))
 """
     done = subprocess.run(
         [sys.executable, "-c", program, finished], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"}
     )
     assert done.stderr == ""
-    rows, names, preview, pandas_rows = json.loads(done.stdout)
+    rows, names, preview, pandas_rows, sizes = json.loads(done.stdout)
     made = tc.Release(Output(path=str(finished)))
-    expected = made.table.toArrow()
+    expected = spark.read.format("delta").load(f"{made.path}/release").toArrow()
+    classes = spark.read.format("delta").load(f"{made.internal_path}/classes")
+    assert sizes == sorted(row["size"] for row in classes.collect())
     by = [(name, "ascending") for name in names]
     assert made.to_arrow().cast(expected.schema).sort_by(by) == expected.sort_by(by)
     assert (rows, names, pandas_rows) == (expected.num_rows, expected.column_names, expected.num_rows)
@@ -383,6 +387,24 @@ print(json.dumps([table.num_rows, table.column_names, made.preview(), len(made.t
     assert lines[0] == f"published rows ({len(shown)} shown), with the precision of their labels"
     assert 1 < len(shown) <= 10
     assert made.preview() == preview
+
+
+def test_a_large_release_and_one_behind_a_uri_are_tables_of_spark(
+    finished: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tc.Release(Output(path=str(finished)))
+    assert isinstance(made.table, DataFrame)  # of the session of the tests
+    monkeypatch.delenv("TCLOSE_ENGINE", raising=False)
+    monkeypatch.setattr("tclose_spark.api.release.spark_present", lambda: "")
+    assert isinstance(made.table, pa.Table)
+    assert isinstance(made.classes, pa.Table)
+    assert isinstance(tc.Release(Output(path=f"file://{finished}")).table, DataFrame)
+    rows = made.certificate["release"]["rows"]
+    monkeypatch.setattr("tclose_spark.api.engine_choice.MOST_ROWS", rows - 1)
+    assert isinstance(made.table, DataFrame)
+    assert isinstance(made.classes, pa.Table)
+    monkeypatch.setenv("TCLOSE_ENGINE", "local")
+    assert isinstance(made.table, pa.Table)
 
 
 def test_the_command_line_imports_no_spark() -> None:
