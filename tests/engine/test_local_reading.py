@@ -30,7 +30,7 @@ from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.input.spark.damaged_text import SourceTable, check_text, checked, translate_read_errors
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
-from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
 
 Both = Callable[..., pa.Table]
 
@@ -551,6 +551,17 @@ def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path)
 def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array) -> None:
     pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
     needs_spark(None, "people.parquet", "parquet")
+
+
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_durations_of_parquet_are_marked(both: Both, tmp_path: Path, unit: str) -> None:
+    """A release has no type for them, and the number alone would say no unit."""
+    durations = pa.array([1, None], pa.duration(unit))
+    pq.write_table(pa.table({"age": [1, 2], "for": durations}), tmp_path / "people.parquet")
+    field = both(None, "people.parquet", "parquet").schema.field("for")
+    assert why_unreadable(field) == (
+        f"of type duration[{unit}], which Spark does not have; convert it to plain values, or leave the column out"
+    )
 
 
 def write_files(folder: Path, **tables: dict[str, list[Any]]) -> None:

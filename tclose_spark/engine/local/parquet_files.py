@@ -184,6 +184,8 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
     if pa.types.is_nested(one.type):
         _require_names(one, one.type, file)
         return unsupported_field(one.name, type_name(one))
+    if pa.types.is_duration(one.type):  # to Spark alone, a number without its unit
+        return pa.field(one.name, pa.int64(), metadata={UNREADABLE: problems.not_of_spark(one.type).encode()})
     kind, logical = _kind(column), json.loads(column.logical_type.to_json())
     if kind is not None:
         try:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.problems import not_of_spark
 
 WIDER = {
     pa.uint8(): pa.int16(),
@@ -111,7 +112,7 @@ def _why(kind: pa.DataType) -> str:
             "a timestamp in nanoseconds, which Spark does not have; round it to microseconds (pandas: "
             ".dt.floor('us')), or leave the column out"
         )
-    return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
+    return not_of_spark(kind)
 
 
 def _is_pandas(table: Any) -> bool:

@@ -19,6 +19,11 @@ NANOSECONDS = (
 SHOWN = 5  # columns that a message lists
 
 
+def not_of_spark(kind: object) -> str:
+    """Why a column of this type is unreadable."""
+    return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
+
+
 def missing(source: Input) -> InputError:
     """Nothing is at the path."""
     return InputError(f"input.path: {source.path} does not exist")

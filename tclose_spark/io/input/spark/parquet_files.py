@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -24,7 +25,9 @@ NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
-    """The table. A column of timestamps in nanoseconds, which Spark does not support, is marked in its metadata."""
+    """The table. A column of timestamps in nanoseconds, or of durations in a local file, which Spark does not support,
+    is marked in its metadata.
+    """
     reader = spark.read.options(**source.options)
     try:
         table = reader.parquet(for_spark(source.path))
@@ -36,9 +39,11 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
     empty = [path for path in files if not path.stat().st_size]
     if empty:
         raise problems.empty_parquet(f"input.path: {empty[0].name}")
+    schemas = {str(path): schema for path in files if (schema := _schema(path)) is not None}
     if not _merges_schemas(spark, source):
-        problems.require_columns_alike({str(path): names for path in files if (names := _columns(path)) is not None})
-    return table
+        problems.require_columns_alike({path: schema.names for path, schema in schemas.items()})
+    fields = [field for schema in schemas.values() for field in schema if pa.types.is_duration(field.type)]
+    return _marked(table, {field.name: problems.not_of_spark(field.type) for field in fields})
 
 
 def _merges_schemas(spark: SparkSession, source: Input) -> bool:
@@ -46,13 +51,21 @@ def _merges_schemas(spark: SparkSession, source: Input) -> bool:
     return (given or setting(spark, "spark.sql.parquet.mergeSchema") or "false").lower() == "true"
 
 
-def _columns(path: Path) -> list[str] | None:
+def _schema(path: Path) -> pa.Schema | None:
     """The columns of a file by its footer; None if pyarrow does not read it."""
     try:
-        names: list[str] = pq.read_schema(path).names
+        return pq.read_schema(path)
     except (pa.ArrowException, OSError):
         return None
-    return names
+
+
+def _marked(table: DataFrame, why: Mapping[str, str]) -> DataFrame:
+    """The table with the reasons of unreadable columns in their metadata."""
+    if not why:
+        return table
+    return table.select(
+        *[quoted(c).alias(c, metadata={UNREADABLE: why[c]}) if c in why else quoted(c) for c in table.columns]
+    )
 
 
 def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
@@ -62,13 +75,7 @@ def _with_nanoseconds(spark: SparkSession, source: Input) -> DataFrame:
         table = spark.read.options(**source.options).parquet(for_spark(source.path))
     finally:
         set_if_allowed(spark, NANOS_AS_LONG, before)
-    columns = _nanosecond_columns(spark, table)
-    return table.select(
-        *[
-            quoted(c).alias(c, metadata={UNREADABLE: problems.NANOSECONDS}) if c in columns else quoted(c)
-            for c in table.columns
-        ]
-    )
+    return _marked(table, dict.fromkeys(_nanosecond_columns(spark, table), problems.NANOSECONDS))
 
 
 def _nanosecond_columns(spark: SparkSession, table: DataFrame) -> set[str]:
