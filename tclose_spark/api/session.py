@@ -23,7 +23,7 @@ from tclose_spark.api.engine_choice import (
     work_of,
 )
 from tclose_spark.api.errors import full_disks_named, on_command_line, tell_command_line
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
@@ -100,7 +100,7 @@ def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = N
         try:
             return work(LOCAL)
         except NeedsSparkError as error:
-            choice = Choice(SPARK, str(error).removesuffix("; set engine: spark"))
+            choice = Choice(SPARK, str(error).removesuffix(ADVICE))
             _untold.set((choice, log))
     return work(choice.name)
 

@@ -283,7 +283,7 @@ class Run:
 
     @property
     def is_writable(self) -> bool:
-        """Whether this process can write to both output folders, if they are local and exist."""
+        """Whether this process can write to both output folders, as far as they are local and exist."""
         local = filter(None, map(local_path, (self.internal.path(), self.public.path())))
         return all(os.access(path, os.W_OK) for path in local if path.exists())
 

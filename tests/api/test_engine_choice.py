@@ -333,7 +333,7 @@ def test_what_only_spark_can_read_is_read_on_spark(
     run = given_run(None, run_file(PEOPLE, **ROLES))
     session.run_stages(run, "profile", log=said.append)
     assert on == ["local", "spark"]
-    assert said == ["engine     spark: people.csv has line breaks inside quotes, which only Spark reads"]
+    assert said == ["engine     spark: people.csv has line breaks inside quotes, which the local engine does not read"]
     with pytest.raises(NeedsSparkError):  # as was asked for
         session.run_stages(run, "profile", log=None, engine="local")
     monkeypatch.setattr(session, "find_spec", lambda name: None)

@@ -240,7 +240,7 @@ def test_what_only_spark_reads_is_refused(spark: SparkSession) -> None:
     table = drawn(10, 1)
     frame = spark.range(2)
     for given in ({"reference": frame}, {"classes_output": "s3://a/b"}, {"hierarchies": {"age": "s3://a/age.csv"}}):
-        with pytest.raises(ConfigurationError, match="only Spark reads; set engine: spark"):
+        with pytest.raises(ConfigurationError, match="the local engine does not read; try engine: spark"):
             tc.audit(table, ["age"], {"disease": {}}, engine="local", **given)
     with pytest.raises(ConfigurationError, match="a DataFrame of Spark needs Spark"):
         tc.audit(frame, ["id"], engine="local")

@@ -123,7 +123,7 @@ def needs_spark(tmp_path: Path) -> Callable[..., str]:
         with pytest.raises(NeedsSparkError) as found:
             locally(Input(path=str(tmp_path / name), format=kind, options=options))
         told = str(found.value)
-        assert told.endswith("; set engine: spark")
+        assert told.endswith(", which the local engine does not read; try engine: spark")
         assert "\n" not in told
         return told
 
@@ -537,20 +537,33 @@ def test_names_twice_in_parquet(both_refuse: Callable[..., str], tmp_path: Path)
     assert "has a duplicate" in both_refuse(None, "people.parquet", "parquet")
 
 
+@pytest.mark.parametrize("column", [pa.array([[1]], pa.list_(pa.uint32())), pa.array([[1]])])
+def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array) -> None:
+    pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
+    needs_spark(None, "people.parquet", "parquet")
+
+
 @pytest.mark.parametrize(
     "column",
     [
         pa.array([1], pa.time64("ns")),
+        pa.array([1], pa.time64("us")),
+        pa.array([1], pa.time32("ms")),
         pa.array([1], pa.decimal256(50, 0)),
-        pa.array([1], pa.float16()),
+        pa.array([1.0], pa.float16()),
         pa.array([b"x" * 16], pa.uuid()),
-        pa.array([[1]], pa.list_(pa.uint32())),
-        pa.array([[1]]),
     ],
 )
-def test_parquet_that_needs_spark(needs_spark: Callable[..., str], tmp_path: Path, column: pa.Array) -> None:
-    pq.write_table(pa.table({"a": column}), tmp_path / "people.parquet")
-    needs_spark(None, "people.parquet", "parquet")
+def test_a_type_that_no_engine_reads(spark: SparkSession, tmp_path: Path, column: pa.Array) -> None:
+    """Spark is not advised where it refuses the file, too."""
+    pq.write_table(pa.table({"b": [1], "a": column}), tmp_path / "people.parquet")
+    source = Input(path=str(tmp_path / "people.parquet"), format="parquet")
+    with pytest.raises(InputError) as found:
+        locally(source)
+    told = f"people.parquet has column 'a' of a type that Spark cannot read, {column.type}; write it as another"
+    assert str(found.value) == f"input.path: {told}"
+    with pytest.raises(InputError):
+        by_spark(spark, source)
 
 
 @pytest.mark.parametrize("unit", ["s", "ns"])

@@ -48,6 +48,9 @@ PHYSICAL = {
     "BYTE_ARRAY": pa.binary(),
     "FIXED_LEN_BYTE_ARRAY": pa.binary(),
 }
+MOST_DIGITS = 38  # of a decimal
+OF_NO_ENGINE = ("Time", "UUID", "Float16")
+"""Types of Parquet that Spark does not read either."""
 BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -121,7 +124,7 @@ def open_parquet(path: Path, constants: Mapping[str, pa.Scalar] | None = None) -
     """A file by its footer. constants: columns that are not in it, and their values.
 
     Raises:
-        InputError: if it is no Parquet file.
+        InputError: if it is no Parquet file, or has a column of a type that no engine reads.
         NeedsSparkError: if a type needs Spark.
     """
     try:
@@ -192,6 +195,8 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
             _plain(pa.array([], one.type), kind)
         except pa.ArrowException:
             kind = None
+    if kind is None and (logical["Type"] in OF_NO_ENGINE or logical.get("precision", 0) > MOST_DIGITS):
+        raise problems.type_of_no_engine(f"input.path: {file}", one.name, one.type)
     if kind is None:
         raise NeedsSparkError(f"input.path: {file} has column {one.name!r} of type {one.type}")
     lost = {UNREADABLE: problems.NANOSECONDS.encode()} if logical.get("timeUnit") == "nanoseconds" else None
@@ -217,7 +222,7 @@ def _kind(column: Any) -> pa.DataType | None:
         return INTEGERS.get((logical["bitWidth"], logical["isSigned"]))
     if annotation == "Date":
         return pa.date32()
-    if annotation == "Decimal" and logical["precision"] <= 38:
+    if annotation == "Decimal" and logical["precision"] <= MOST_DIGITS:
         return pa.decimal128(logical["precision"], logical["scale"])
     if annotation == "Timestamp" and logical["timeUnit"] == "nanoseconds":
         return pa.int64()

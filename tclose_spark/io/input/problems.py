@@ -72,6 +72,11 @@ def require_columns_alike(files: Mapping[str, Sequence[str]]) -> None:
             )
 
 
+def type_of_no_engine(file: str, column: str, kind: object) -> InputError:
+    """A Parquet file has a column of a type that neither engine reads, even if the column is left out."""
+    return InputError(f"{file} has column {column!r} of a type that Spark cannot read, {kind}; write it as another")
+
+
 def no_parquet(file: str) -> InputError:
     """A file has no footer of Parquet."""
     return InputError(

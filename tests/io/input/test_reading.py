@@ -393,7 +393,7 @@ def test_integers_beside_nanoseconds_are_published(
 
 def test_another_type_that_spark_does_not_have_is_reported(refused: Refused) -> None:
     told = refused(parquet(at=pa.array(list(range(60)), pa.time64("ns"))), "people.parquet", "parquet")
-    assert "has a column of a type that Spark cannot read, INT64 (TIME(NANOS,false)); write it as another" in told
+    assert "has column 'at' of a type that Spark cannot read, time64[ns]; write it as another" in told
 
 
 # --- ordered text
