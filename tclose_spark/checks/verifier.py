@@ -17,6 +17,7 @@ from tclose_spark.checks.classes.class_table import (
     judged_attribute,
 )
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.people import OVER_PEOPLE, expect_people
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.classes.tuples import tuple_closeness
@@ -31,6 +32,7 @@ from tclose_spark.checks.labels.loss import (
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.released import DamagedFileError, read_released
+from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.supersets import (
     expect_supersets,
     find_supersets,
@@ -56,13 +58,14 @@ AS_A_CLASS = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """The fingerprints that the run recorded: of its input, and of both sides of its write (see
-    `table.fingerprint`).
+    """The fingerprints that the run recorded: of its input, of both sides of its write (see `table.fingerprint`), and
+    of `internal/people` if people are counted.
     """
 
     input: str
     raw: str
     published: str
+    people: str | None = None
 
     @property
     def suppressed(self) -> int:
@@ -97,11 +100,13 @@ def verify_release(
     hierarchies: Mapping[str, Hierarchy],
     evidence: Evidence,
     classes_path: str,
+    people: Table | None = None,
 ) -> Verdict:
     """The verdict on a written release. Writes its class table to `classes_path`.
 
     folder: holds the release's files and no others.
     profile: the input's rows and values, with which the release must agree.
+    people: `internal/people`, if people are counted.
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
@@ -112,7 +117,8 @@ def verify_release(
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     labels = [column for columns in published_columns(spec).values() for column in columns]
     rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
-    with _labels_required(), keep(rows.tallies) as tallies:
+    names = list(spec.attributes.sensitive_attributes)
+    with _labels_required(), keep(rows.tallies) as tallies, released_people(people, labels, names) as whose:
         named = names_of_release(tallies, spec)
         quasi = judged_quasi(spec, named, hierarchies, spec.aggregates)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
@@ -122,7 +128,10 @@ def verify_release(
         left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
-        classes, notes = _class_table(tallies, quasi, attributes, [tuples] if tuples else [], spec, classes_path)
+        required = None if whose is None else whose.judged(attributes, left.public)
+        more: list[ClassMeasure] = [measure for measure in (tuples, required) if measure is not None]
+        source = tallies if whose is None else whose.tallied.classes
+        classes, notes = _class_table(source, quasi, attributes, more, spec, classes_path)
         n = spec.privacy.n
         of_whole = attributes if n is None else without_t(attributes)  # required of the distance from the whole table
         near = [] if n is None else near_supersets(classes, attributes, n)
@@ -134,9 +143,18 @@ def verify_release(
             suppressed=left.rows,
             more_losses=losses_by_input(quasi, profile),
             more=[tuples.criterion([a.name for a in attributes])] if tuples else [],
+            people=required,
         )
+        left_class = None
+        if left.public and not left.unexplained:
+            left_class = suppressed_class(left, spec.privacy.k, attributes)
+            if whose is not None and required is not None:
+                left_class = whose.suppressed_class(spec.privacy.k, attributes, required)
+        of_people = None if whose is None else _people_figures(whose, figures, attributes)
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
+    if whose is not None and spec.attributes.person is not None:
+        problems += whose.disagreements(released, evidence.people, spec.attributes.person.rows == "together")
     problems += [_violation(broken) for broken in figures.broken]
     unproven = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [*unproven, *(notes if unproven else [])]
@@ -147,12 +165,11 @@ def verify_release(
         problems.append(
             "regions overlap: the labels of two classes have values in common, but the method promises disjoint regions"
         )
-    left_class = None
-    if left.public and not left.unexplained:
-        left_class = suppressed_class(left, spec.privacy.k, attributes)
+    if left_class is not None:
         problems += [_violation(broken, suppressed=True) for broken in left_class.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, of_whole)]
     expectations += [] if n is None else expect_supersets(attributes)
+    expectations += [] if whose is None else expect_people(spec.privacy.k, attributes)
     validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
@@ -181,6 +198,8 @@ def verify_release(
             "ncp_by_quasi_identifier": dict(zip(figures.losses, figures.more_losses, strict=True)),
         },
     }
+    if of_people is not None:
+        figures_of["people"] = of_people
     if tuples is not None:
         figures_of["tuples_emd"] = str(figures.more[0].achieved)
     return Verdict(tuple(problems), figures_of, validation)
@@ -216,7 +235,8 @@ def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
     expected = {*columns, *attributes.sensitive_attributes, *attributes.insensitive_attributes}
-    for column in attributes.direct_identifiers:
+    person = [] if attributes.person is None else [attributes.person.column]
+    for column in (*attributes.direct_identifiers, *person):
         if column in released:
             raise GuaranteeError(f"the direct identifier {column!r} is in the release; nothing is published")
     if set(released) != expected:
@@ -290,15 +310,19 @@ def _too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int) -> str:
 def _violation(broken: Guarantee, suppressed: bool = False) -> str:
     """A line on a requirement that the classes, or the suppressed rows, break."""
     classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
-    if broken.measure == "k-anonymity":
-        return f"{classes} are smaller than k = {broken.required}; the smallest has {broken.achieved}"
-    if broken.measure == "t-closeness":
+    over = OVER_PEOPLE if broken.measure.endswith(OVER_PEOPLE) else ""
+    if broken.measure.startswith("k-anonymity"):
+        who = " people" if over else ""
+        return f"{classes} are smaller than k = {broken.required}{who}; the smallest has {broken.achieved}{who}"
+    if broken.measure.startswith("t-closeness"):
         return (
-            f"{broken.attribute}: {classes} are farther than t = {broken.required}; the worst is "
+            f"{broken.attribute}: {classes} are farther than t = {broken.required}{over}; the worst is "
             f"{float(broken.achieved):.6f}"
         )
     if broken.measure.startswith("recursive"):
-        return f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse"
+        return (
+            f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse{over}"
+        )
     return (
         f"{broken.attribute}: {classes} have less {broken.measure} than {broken.required}; the worst has "
         f"{broken.achieved:.6g}"
@@ -338,17 +362,36 @@ def _as_json(
 
 def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
     """What the classes achieve, by attribute."""
-    reached = {(g.measure, g.attribute): g for g in figures.guarantees}
-    entries: dict[str, dict[str, Any]] = {}
-    for a in attributes:
-        entries[a.name] = entry = {
-            "emd": str(reached["t-closeness", a.name].achieved),
-            "distinct": reached["distinct l-diversity", a.name].achieved,
-            "entropy": reached["entropy l-diversity", a.name].achieved,
-            "homogeneous": vars(figures.homogeneous[a.name]),
-        }
-        if a.settings.l.entropy is not None:
-            entry["entropy_holds"] = reached["entropy l-diversity", a.name].holds
-        if a.settings.l.recursive is not None:
-            entry["recursive_holds"] = reached["recursive (c, l)-diversity", a.name].achieved
-    return entries
+    return {a.name: {**_reached(figures, a), "homogeneous": vars(figures.homogeneous[a.name])} for a in attributes}
+
+
+def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[str, Any]:
+    """What the classes achieve in one attribute. over: the end of the measures' names."""
+    reached = {g.measure.removesuffix(over): g for g in figures.guarantees if g.attribute == a.name}
+    if over:
+        reached = {m: g for m, g in reached.items() if g.measure.endswith(over)}
+    entry = {
+        "emd": str(reached["t-closeness"].achieved),
+        **({"emd_holds": reached["t-closeness"].holds} if over else {}),
+        "distinct": reached["distinct l-diversity"].achieved,
+        "entropy": reached["entropy l-diversity"].achieved,
+    }
+    if a.settings.l.entropy is not None:
+        entry["entropy_holds"] = reached["entropy l-diversity"].holds
+    if a.settings.l.recursive is not None:
+        entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
+    return entry
+
+
+def _people_figures(
+    whose: ReleasedPeople, figures: ClassFigures, attributes: Sequence[JudgedAttribute]
+) -> dict[str, Any]:
+    """The people of the input, and what classes achieve over people."""
+    smallest = figures.of(f"k-anonymity{OVER_PEOPLE}")
+    assert smallest is not None
+    return {
+        "people": sum(whose.sizes.values()),
+        "most_rows": max(whose.sizes),
+        "smallest_class": smallest.achieved,
+        "attributes": {a.name: _reached(figures, a, OVER_PEOPLE) for a in attributes},
+    }

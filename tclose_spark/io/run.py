@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
-CERTIFICATE, REPORT, LINKED = "certificate.json", "report.html", "linked"
+CERTIFICATE, REPORT, LINKED, PEOPLE = "certificate.json", "report.html", "linked", "people"
 PUBLIC = ("release", *EXPORT_NAMES, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"

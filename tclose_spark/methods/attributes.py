@@ -18,10 +18,11 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
-from tclose_spark.table.arrays import ExactArray, IntArray, exact
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
+from tclose_spark.table.people import People
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,14 +114,32 @@ class ResolvedSensitive:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CellPeople:
+    """What a row of each cell is for its person.
+
+    together: whether all rows of a person must be in one class.
+    first: 1 if it is the person's first row, otherwise 0, shape (cells,).
+    share: one over the number of the person's rows, shape (cells,).
+    varying: by quasi-identifier, how many people have several values of it, if their rows must be together.
+    """
+
+    together: bool
+    first: IntArray
+    share: FloatArray
+    varying: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ResolvedAttributes:
     """A method's knowledge of a table, except for its rows.
 
     rows: n, of the whole table.
-    cells: the distinct tuples of sensitive codes, shape (cells, sensitive attributes), sorted.
+    cells: the tuples of sensitive codes, shape (cells, sensitive attributes), sorted. They are distinct, unless people
+        are counted.
     cell_rows: rows of each cell, shape (cells,).
     nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
         The whole table is one, so the classes of a method that ignores nt hold.
+    people: if people are counted: see `methods.people`.
     """
 
     rows: int
@@ -129,6 +148,7 @@ class ResolvedAttributes:
     cells: IntArray
     cell_rows: IntArray
     nt: int | None = None
+    people: CellPeople | None = None
 
     @staticmethod
     def of(
@@ -155,15 +175,23 @@ class ResolvedAttributes:
                 )
                 for i, d in enumerate(profile.sensitive)
             ),
-            cells=profile.cell_codes,
+            cells=profile.cell_codes[:, : len(sensitive)],
             cell_rows=profile.cell_table,
             nt=nt,
+            people=None if profile.people is None else _cell_people(settings, profile.cell_codes, profile.people),
         )
 
     @cached_property
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
         return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
+
+
+def _cell_people(settings: Attributes, codes: IntArray, people: People) -> CellPeople:
+    """codes: of the profile's cells."""
+    size, first = codes[:, -2:].T
+    together = settings.person is not None and settings.person.rows == "together"
+    return CellPeople(together=together, first=first, share=1 / np.array(people.sizes)[size], varying=people.varying)
 
 
 def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | None:

@@ -57,12 +57,15 @@ class PlanningInput:
     log: Callable[[str], None] = lambda _: None
 
 
-def require_rows(k: int, rows: int) -> None:
-    """Raises UnreachableError if the whole table has fewer rows than a class needs."""
-    if k > rows:
+def require_rows(k: int, attributes: ResolvedAttributes) -> None:
+    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
+    whole, what = attributes.rows, "rows"
+    if attributes.people is not None:
+        whole, what = int(attributes.cell_rows @ attributes.people.first), "people"
+    if k > whole:
         raise UnreachableError(
-            f"privacy.k is {k}, but the table has {rows} rows; no class of {k} can be made, and {rows}, one class of "
-            "all, is the largest k"
+            f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and {whole}, one class "
+            "of all, is the largest k"
         )
 
 

@@ -21,6 +21,9 @@ OF_AGGREGATES = (
 )
 
 COUNTS = "Counts are rows. A person with several rows counts several times."
+COUNTS_OF_PEOPLE = "k and l count people, once in each class, as well as rows. Other counts are rows."
+
+NO_PEOPLE: Mapping[str, Any] = {"attributes": {}}
 
 
 def build_certificate(
@@ -49,12 +52,15 @@ def build_certificate(
             "fingerprint": figures["fingerprint"],
             "columns": columns,
         },
-        "counts": COUNTS,
+        "counts": COUNTS if "people" not in figures else COUNTS_OF_PEOPLE,
         "input": {"rows": rows, "version": version},
+        **({"people": _people(spec, figures["people"], rows)} if "people" in figures else {}),
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
         "guarantees": {
-            **_guarantees(spec, figures["smallest_class"], achieved, from_whole=spec.privacy.n is None),
+            **_guarantees(
+                spec, figures["smallest_class"], achieved, spec.privacy.n is None, figures.get("people", NO_PEOPLE)
+            ),
             **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
         },
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
@@ -93,24 +99,43 @@ def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, 
     return {"ncp_weighted": sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())}
 
 
+def _people(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """The people of the input, and of the smallest class."""
+    assert spec.attributes.person is not None
+    counted = {key: figures[key] for key in ("people", "most_rows", "smallest_class")}
+    return {**counted, "rows": rows, "rows_of_a_person": spec.attributes.person.rows}
+
+
 def _guarantees(
-    spec: ReleaseSpec, smallest: int, attributes: Mapping[str, Any], from_whole: bool = True
+    spec: ReleaseSpec,
+    smallest: int,
+    attributes: Mapping[str, Any],
+    from_whole: bool = True,
+    people: Mapping[str, Any] = NO_PEOPLE,
 ) -> dict[str, Any]:
     """The required and achieved figures: k of the smallest class, t and l of the worst.
 
     from_whole: whether t limits the distance from the whole table; otherwise that distance is only measured.
+    people: what classes achieve over people, if they are counted.
     """
-    required = spec.attributes.sensitive_attributes
+    required, over = spec.attributes.sensitive_attributes, people["attributes"]
     k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
+    if "smallest_class" in people:
+        k["over_people"] = {"achieved": people["smallest_class"]}
     if spec.privacy.alpha is not None:
         k["chosen"] = {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(spec.privacy.alpha)}
     return {
         "k": k,
         "t": {
-            name: _closeness(a.distance, a.t if from_whole else None, Fraction(attributes[name]["emd"]))
+            name: {
+                **_closeness(a.distance, a.t if from_whole else None, Fraction(attributes[name]["emd"])),
+                **({"over_people": _closeness_over_people(over[name])} if name in over else {}),
+            }
             for name, a in required.items()
         },
-        "l": {name: entry for name in required if (entry := _diversity(required[name], attributes[name]))},
+        "l": {
+            name: entry for name, a in required.items() if (entry := _diversity(a, attributes[name], over.get(name)))
+        },
     }
 
 
@@ -215,7 +240,13 @@ def _closeness(distance: str, t: Fraction | None, achieved: Fraction) -> dict[st
     }
 
 
-def _diversity(settings: SensitiveAttribute, achieved: Mapping[str, Any]) -> dict[str, Any]:
+def _closeness_over_people(achieved: Mapping[str, Any]) -> dict[str, Any]:
+    return {"achieved": float(Fraction(achieved["emd"])), "holds": achieved["emd_holds"]}
+
+
+def _diversity(
+    settings: SensitiveAttribute, achieved: Mapping[str, Any], over_people: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if settings.l.distinct is not None:
         entry["distinct"] = {"required": settings.l.distinct, "achieved": achieved["distinct"]}
@@ -230,4 +261,7 @@ def _diversity(settings: SensitiveAttribute, achieved: Mapping[str, Any]) -> dic
             "required": {"c": str(settings.l.recursive.c), "l": settings.l.recursive.l},
             "holds": achieved["recursive_holds"],
         }
+    if over_people is not None:
+        for kind, of_people in _diversity(settings, over_people).items():
+            entry[kind]["over_people"] = {key: value for key, value in of_people.items() if key != "required"}
     return entry

@@ -53,13 +53,14 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     release, guarantees = certificate["release"], certificate["guarantees"]
     lines = [
         ("rows", f"{release['rows']:,}"),
+        *_people(certificate),
         *_suppressed(certificate),
         ("classes", f"{release['classes']:,}"),
-        ("k", f"requested {guarantees['k']['required']}, achieved {guarantees['k']['achieved']}"),
+        ("k", f"requested {guarantees['k']['required']}, achieved {_achieved(guarantees['k'], '')}"),
     ]
     for name, t in guarantees["t"].items():
         required = "not requested" if t["required"] is None else f"requested {t['required']:g}"
-        lines.append((f"t of {name} ({t['distance']})", f"{required}, achieved {t['achieved']:.6f}"))
+        lines.append((f"t of {name} ({t['distance']})", f"{required}, achieved {_achieved(t, '.6f')}"))
     for name, nt in guarantees.get("nt", {}).items():
         by = nt["classes"]
         lines += [
@@ -70,7 +71,7 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
     for name, kinds in guarantees["l"].items():
         lines += [
-            (f"l of {name} ({kind})", f"requested {l_['required']}, achieved {l_.get('achieved', 'yes')}")
+            (f"l of {name} ({kind})", f"requested {l_['required']}, achieved {_achieved(l_, '')}")
             for kind, l_ in kinds.items()
         ]
     loss = certificate["utility"]["ncp"]
@@ -79,6 +80,19 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("information loss (NCP)", "unknown: aggregates are published" if loss is None else f"{loss:.4f}"),
         ("fingerprint", release["fingerprint"]),
     ]
+
+
+def _achieved(guarantee: Mapping[str, Any], form: str) -> str:
+    """What classes achieve, over people first if they are counted."""
+    rows = format(guarantee.get("achieved", "yes"), form)
+    people = guarantee.get("over_people")
+    return rows if people is None else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
+
+
+def _people(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The people of the input, if they are counted."""
+    people = certificate.get("people")
+    return [] if people is None else [("people", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
 
 
 def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:

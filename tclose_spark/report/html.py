@@ -14,6 +14,7 @@ from tclose_spark.runfile.distances import DISTANCES
 
 MARK, BAR = 100, 150  # the width of a guarantee's bar up to the requirement, and in all
 
+OVER_PEOPLE = ", over people"
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
 """What classes are compared with if rows are suppressed, by `privacy.of`."""
 
@@ -64,6 +65,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "release": certificate["release"],
         "utility": certificate["utility"],
         "k": guarantees["k"],
+        "people": certificate.get("people"),
         "guarantees": rows,
         "of_suppressed": of_suppressed,
         "suppressed": suppressed,
@@ -123,11 +125,21 @@ def _filled(figure: Mapping[str, Any]) -> float:
 def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
     """A row for k, each t and each l. whole: what distances are measured from."""
     k = guarantees["k"]
+    if "over_people" in k:
+        people = {**k, **k["over_people"]}
+        yield _at_least(
+            "k-anonymity", "", "people in the smallest class", people, met=people["achieved"] >= people["required"]
+        )
     yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
     for attribute, t in guarantees["t"].items():
         yield _closeness(attribute, t, whole)
+        if "over_people" in t:
+            yield _closeness_over_people(attribute, t, whole)
     for attribute, kinds in (guarantees.get("l") or {}).items():
         yield from _diversity(attribute, kinds)
+        if any("over_people" in l_ for l_ in kinds.values()):
+            of_people = {kind: {**l_, **l_["over_people"]} for kind, l_ in kinds.items()}
+            yield from (replace(row, meaning=f"{row.meaning}{OVER_PEOPLE}") for row in _diversity(attribute, of_people))
 
 
 def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> GuaranteeRow:
@@ -164,6 +176,14 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow
         bar=_filled(t),
         exact_required=t["required_exact"],
     )
+
+
+def _closeness_over_people(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow:
+    """The row of a t over people. The verifier compared each class."""
+    row = _closeness(attribute, {**t, "achieved": t["over_people"]["achieved"]}, whole)
+    meaning = f"{row.meaning}{OVER_PEOPLE}: each person weighs 1, spread evenly over the person's rows"
+    met = None if t["required"] is None else t["over_people"]["holds"]
+    return replace(row, meaning=meaning, exact_achieved="", met=met)
 
 
 def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> GuaranteeRow:

@@ -22,6 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
+from tclose_spark.runfile.people import PersonColumn
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
@@ -361,6 +362,10 @@ class Attributes(Section):
 
     direct_identifiers: Columns = ()
     """Columns that name a person. They are not read past the first stage and never published."""
+    person: PersonColumn | None = None
+    """The column that identifies the person of each row, if a person may have several. k and l then count people, and
+    each t is required over rows and over people. The column is never published.
+    """
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
     """Columns that an adversary may know of a person, with their settings. They are published generalized."""
     sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(
@@ -397,6 +402,8 @@ class Attributes(Section):
         for role in ROLES:
             for column in getattr(self, role):
                 roles.setdefault(column, []).append(role)
+        if self.person is not None:
+            roles.setdefault(self.person.column, []).append("person")
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")

@@ -42,6 +42,8 @@ class MethodSettings(Section):
     """Whether it leaves out rows itself, where the run file allows it; of other methods the classes are left out that
     have labels coarser than `coarsest`.
     """
+    counts_people: ClassVar[bool] = False
+    """Whether it makes classes of k people where a person has several rows (`attributes.person`)."""
     takes_bins: ClassVar[bool] = False
     """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
@@ -50,6 +52,13 @@ class MethodSettings(Section):
     """Of one that cuts regions, whether it looks at the median of each quasi-identifier alone."""
     name: str
     """Of the method."""
+
+    @property
+    def gathers_people(self) -> bool:
+        """Whether it keeps all rows of a person in one class with these settings, even if their quasi-identifiers
+        differ.
+        """
+        return False
 
     @property
     def promises_disjoint(self) -> bool:
@@ -117,9 +126,12 @@ def known_methods() -> dict[str, Known]:
 
 
 def methods_that(make: str) -> list[str]:
-    """The names of methods that make this kind of l-diversity, or use `bins`."""
-    settings = {name: method.settings for name, method in known_methods().items()}
-    return [name for name, s in settings.items() if make in s.makes_l or (make == "bins" and s.takes_bins)]
+    """The names of methods that make this kind of l-diversity, use `bins`, or count `people`."""
+
+    def does(s: type[MethodSettings]) -> bool:
+        return make in s.makes_l or (make == "bins" and s.takes_bins) or (make == "people" and s.counts_people)
+
+    return [name for name, method in known_methods().items() if does(method.settings)]
 
 
 def read_settings(value: Any) -> Any:

@@ -22,7 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import Attributes
-from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
+from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
 AUTO = "auto"
@@ -225,6 +225,20 @@ class ReleaseSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _counting_people(self) -> Self:
+        if self.attributes.person is None:
+            return self
+        if not self.method.counts_people:
+            raise ValueError(
+                f"attributes.person: method {self.method.name} counts rows, not people; expected method: "
+                f"{{name: {' or '.join(methods_that('people'))}}}"
+            )
+        for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
+            if other is not None:
+                raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
+        return self
+
+    @model_validator(mode="after")
     def _of_some_t(self) -> Self:
         if self.privacy.n is not None and self.privacy.n <= self.privacy.k:
             raise ValueError(
@@ -273,5 +287,6 @@ class ReleaseSpec(Section):
         """
         decisive = self.model_dump(mode="json", exclude={"name", "output", "engine"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
-        decisive["privacy"] = {key: value for key, value in decisive["privacy"].items() if value is not None}
+        for section in ("attributes", "privacy"):
+            decisive[section] = {key: value for key, value in decisive[section].items() if value is not None}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -27,7 +27,7 @@ from tclose_spark.engine.tables import (
     write_tables,
 )
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import LINKED, Run
+from tclose_spark.io.run import LINKED, PEOPLE, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -64,6 +64,7 @@ from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.people import PERSON
 from tclose_spark.table.rows import Rows
 
 ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
@@ -73,9 +74,10 @@ RELEASE = "release"
 """The published table. LINKED, which `output.keep_linked` requests, has the raw row beside each published one."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
-SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
+PEOPLE_ROWS, PEOPLE_DIGEST = "people_rows", "people_digest"
+SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST, PEOPLE_ROWS, PEOPLE_DIGEST)
 """Of a task's released or suppressed rows: those whose label does not cover its value (or is not the aggregate of the
-class), and both fingerprints.
+class), and the fingerprints of the raw rows, of the release, and of PEOPLE.
 """
 NOTHING = Fingerprint(0, 0)
 
@@ -97,11 +99,13 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
             written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
     run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
-    record |= {"written": {"raw": str(written.raw), "published": str(written.published)}, "method": written.method}
+    hashed = {"raw": written.raw, "published": written.published, "people": written.people}
+    record |= {"written": {side: str(one) for side, one in hashed.items() if one is not None}, "method": written.method}
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
     run.staging.remove(LINKED)
+    run.staging.remove(PEOPLE)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)
     except ChangedFileError:
@@ -118,10 +122,11 @@ def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) ->
 
 @dataclass(frozen=True)
 class Written:
-    """The fingerprints of all raw rows and of the released rows, and the method's figures."""
+    """The fingerprints of all raw rows, of the released rows and of the rows of PEOPLE, and the method's figures."""
 
     raw: Fingerprint
     published: Fingerprint
+    people: Fingerprint | None
     method: dict[str, Any]
 
     @property
@@ -173,6 +178,7 @@ class Anonymizer:
 
         RELEASE has the released columns. LINKED (`output.keep_linked`) has every row: the released columns, each raw
         quasi-identifier as `<name>_raw`, and, if rows may be suppressed, SUPPRESSED. Suppressed rows have no labels.
+        PEOPLE, if they are counted, has every row: the released columns, PERSON, and SUPPRESSED.
         VALUES has values of released rows, until they are read.
         """
         roles = self.spec.attributes
@@ -180,6 +186,8 @@ class Anonymizer:
         as_they_are = [*roles.sensitive_attributes, *roles.insensitive_attributes]
         released = [*self.generalizer.schema(), *((name, own.get(name, pa.string())) for name in as_they_are)]
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
+        if roles.person is not None:
+            noted[PEOPLE] = pa.schema([*released, (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])
         if not self.spec.output.keep_linked:
             return {RELEASE: pa.schema(released), **noted}
         raw = [
@@ -238,12 +246,19 @@ class Anonymizer:
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
-        ) -> tuple[list[pa.Array], list[int]]:
-            """(the columns of LINKED, those of RELEASE first; their SUMS). labels: None for suppressed rows."""
+        ) -> tuple[dict[str, list[pa.Array]], list[int]]:
+            """(the columns of each table; their SUMS). labels: None for suppressed rows."""
             raw = codec.decode(rows)
             values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
             written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
-            sides = Fingerprint.of([*raw, *values]), Fingerprint.of([*written, *values]) if labels else NOTHING
+            released, suppressed = [*written, *values], pa.array(np.full(len(rows), labels is None))
+            person = [] if rows.person is None else [pa.array(rows.person)]
+            of_people = [*released, *person, suppressed]
+            sides = (
+                Fingerprint.of([*raw, *values, *person]),
+                Fingerprint.of(released) if labels else NOTHING,
+                Fingerprint.of(of_people) if person else NOTHING,
+            )
             uncovered = 0
             if labels and aggregates:
                 uncovered = rows_without_aggregate(aggregates, raw, labels)
@@ -251,10 +266,9 @@ class Anonymizer:
                     extremes.add(raw, labels)
             elif labels:
                 uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
-            suppressed = pa.array(np.full(len(rows), labels is None))
             sums = [uncovered, *(n for side in sides for n in (side.rows, side.digest))]
             beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
-            return [*written, *values, *beside, suppressed], sums
+            return {RELEASE: released, LINKED: [*released, *beside, suppressed], PEOPLE: of_people}, sums
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [batch for batch in batches if batch.num_rows]
@@ -263,7 +277,7 @@ class Anonymizer:
             sent = pa.Table.from_batches(received)
             rows = codec.unpack(b"".join(sent["rows"].to_pylist()))
             passing = _passing(sent["beside"])
-            assigned = plan.assign_classes(rows, the_task(sent["task"]))
+            assigned = plan.assign_classes(rows.led, the_task(sent["task"]))
             beside = passing[len(passing) - insensitive :]
             sorted_rows = replace(rows, cell=cell_places[rows.cell])
             place, labels = _labelled(first_labels, sorted_rows, assigned, beside)
@@ -289,8 +303,8 @@ class Anonymizer:
                     yield _row_of_files(files, None, None, *sums, *figures.values())
                     figures = dict.fromkeys(figures)
                     for name, schema in tables.items():
-                        if published or name == LINKED:
-                            for file in parquet_files(made[: len(schema)], schema):
+                        if published or name != RELEASE:
+                            for file in parquet_files(made[name][: len(schema)], schema):
                                 yield _row_of_files(files, name, file)
             blocks_done.add(assigned.blocks)
 
@@ -315,8 +329,10 @@ class Anonymizer:
             UnreachableError: if the method could not make classes that hold.
         """
         figures = self.observed()
-        uncovered, raw_rows, raw_digest, rows, digest = (int(figures[name] or 0) for name in SUMS)
-        raw, published = Fingerprint(raw_rows, raw_digest), Fingerprint(rows, digest)
+        uncovered, *sides = (int(figures[name] or 0) for name in SUMS)
+        raw, published, people = (
+            Fingerprint(rows, digest) for rows, digest in zip(sides[::2], sides[1::2], strict=True)
+        )
         if str(raw) != self.profile.fingerprint:
             raise InputError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): a "
@@ -330,6 +346,7 @@ class Anonymizer:
         return Written(
             raw,
             published,
+            None if self.profile.people is None else people,
             self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}),
         )
 
@@ -398,7 +415,7 @@ def _router(encoder: Encoder, plan: Plan) -> Mapper:
 
     def sent(held: list[pa.RecordBatch]) -> pa.RecordBatch:
         rows = Rows.concatenate([encoder.rows(part) for part in held])
-        row, task = plan.route(rows)
+        row, task = plan.route(rows.led)
         order = in_order(task)
         row, task = row[order], task[order]
         packed, beside = codec.pack(rows)[row], _beside(columns, held)

@@ -10,6 +10,7 @@ from typing import Any
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import PlanningInput, PlanReport, method_of, require_supersets
+from tclose_spark.methods.people import require_constant
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import PLAN, PLAN_REPORT, resolved_attributes
 from tclose_spark.stages.staging.encode import EncodedTable
@@ -45,9 +46,11 @@ def planning_input(
 
     Raises:
         UnreachableError: if the table has fewer than n rows, of (n, t)-closeness.
-        ConfigurationError: if n is not above k.
+        ConfigurationError: if n is not above k, or the method cannot keep the rows of a person together.
     """
     require_supersets(attributes, spec.privacy.k)
+    if not spec.method.gathers_people:
+        require_constant(attributes)
     return PlanningInput(
         attributes=attributes,
         k=spec.privacy.k,

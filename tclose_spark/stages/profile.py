@@ -32,6 +32,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
+from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.stages.wrong_values import wrong_values
@@ -44,6 +45,7 @@ from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
     QuasiDomain,
+    TupleCounts,
     categorical_domain,
     marginal,
     sensitive_domain,
@@ -52,10 +54,11 @@ from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
+from tclose_spark.table.people import People, whole_people
 from tclose_spark.table.row_hash import RowHash
 
-BROKEN, DAMAGED = "broken", "damaged"
-"""Marks of malformed rows, and of rows whose text may be damaged."""
+BROKEN, DAMAGED, NOBODY = "broken", "damaged", "nobody"
+"""Marks of malformed rows, of rows whose text may be damaged, and of rows without a person."""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 
@@ -114,7 +117,9 @@ def profile_table(
     source = OpenedTable(table, spec.input, spec.attributes.published)
     preparation = Preparation.of(schema, spec)
     with errors_translated(source):
-        write_rows(map_batches(select(table, preparation.read), _stager(preparation, secret), STAGED), staged)
+        raw = select(table, preparation.read)
+        raw = raw if spec.attributes.person is None else by_person(raw, secret)
+        write_rows(map_batches(raw, _stager(preparation, secret), STAGED), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
@@ -137,6 +142,7 @@ def _profile_of(
     """The profile and hierarchies of a table with these tallies."""
     schema, quasi, sensitive = schema_of(table), spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
+    people = _people(tuples, counted, spec)
     values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=True)}
     values |= {name: dict(marginal(tuples, i)) for i, name in enumerate(sensitive)}
     trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
@@ -151,6 +157,7 @@ def _profile_of(
         is_text = pa.types.is_string(schema.field(name).type)
         attributes.append(sensitive_domain(name, values[name], settings, trees.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
+    places += [] if people is None else [{str(size): i for i, size in enumerate(people.sizes)}, {"0": 0, "1": 1}]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
     profile = Profile(
         rows=counted.fingerprint.rows,
@@ -162,15 +169,26 @@ def _profile_of(
         fingerprint=str(counted.fingerprint),
         version=version,
         repeated=counted.repeated,
+        people=people,
     )
     return profile, trees
+
+
+def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People | None:
+    """The people of the input, if they are counted."""
+    if spec.attributes.person is None:
+        return None
+    *_, sizes, first = (marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2))
+    varying = tuple(counted.varying) if spec.attributes.person.rows == "together" else ()
+    return People(people=first["1"], sizes=tuple(sorted(int(str(size)) for size in sizes)), varying=varying)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preparation:
     """How the columns of a raw batch become those of a staged one.
 
-    read: the raw columns that are needed, in the order of the batches.
+    read: the raw columns that are needed, in the order of the batches. The last one is that of the person, if people
+        are counted: see `by_person`.
     columns: of staged rows.
     marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
     identifiers: the columns that may identify a person, with the least share of distinct values.
@@ -187,7 +205,8 @@ class Preparation:
         """The preparation of a table with this schema."""
         identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
-        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked])
+        person = [] if spec.attributes.person is None else [spec.attributes.person.column]
+        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked, *person])
         columns = StagedColumns.of(schema, spec)
         return Preparation(spec=spec, read=list(read), columns=columns, marks=marks, identifiers=identifiers)
 
@@ -228,13 +247,15 @@ def _stager(preparation: Preparation, secret: str) -> Mapper:
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tallies = TaskTallies(columns, list(preparation.marks), len(preparation.identifiers))
-        keyed = RowHash.of(secret, len(columns.keyed(columns.names)))
-        for batch in batches:
+        keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + (columns.person is not None))
+        for batch in batches if columns.person is None else whole_people(batches):
             if batch.num_rows:
-                held = preparation.staged(batch)
-                tallies.add(held, preparation.marked(batch), preparation.hashed(batch))
-                hashes = pa.array(keyed.of_rows(columns.keyed(held)))
-                rows = pa.RecordBatch.from_arrays([*map(_narrow, held), hashes], names=[*columns.names, HASH])
+                held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
+                hashes = keyed.of_rows([*columns.keyed(held), *person])
+                of_person, varying = person_columns(columns, held, person, hashes)
+                tallies.add(held, preparation.marked(batch), preparation.hashed(batch), of_person, varying)
+                staged_columns = [*map(_narrow, [*held, *of_person]), pa.array(hashes)]
+                rows = pa.RecordBatch.from_arrays(staged_columns, names=[*columns.names, *columns.of_person, HASH])
                 yield staged(write_batch(rows), [None], [None], [None])
         yield staged(None, *zip(*tallies.rows(), strict=True))
 
@@ -274,6 +295,8 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
         for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
         if _holds_numbers(quasi) and schema.field(name).type not in SHORT_INTEGERS
     }
+    if (person := spec.attributes.person) is not None:
+        marks[NOBODY] = [(person.column, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     insensitive = spec.attributes.insensitive_attributes  # histograms show damage in other columns
@@ -290,6 +313,7 @@ def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     """
     attributes, lower = spec.attributes, [name.lower() for name in schema.names]
     judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
+    judged |= set() if attributes.person is None else {attributes.person.column}
     found = {}
     for field in schema:
         name, least = field.name, least_uniqueness(field.name)
@@ -310,6 +334,11 @@ def _wrong_type(place: int) -> str:
 def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
     """Raises InputError for values that a column may not hold."""
     rows = counted.fingerprint.rows
+    if (person := spec.attributes.person) is not None and (nobody := counted.marked.get(NOBODY)):
+        raise InputError(
+            f"attributes.person: column {person.column!r} is missing in {nobody} of {rows} rows; expected a value in "
+            "every row"
+        )
     for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
         if wrong := counted.marked.get(_wrong_type(place)):
             raise InputError(

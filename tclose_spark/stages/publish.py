@@ -15,7 +15,7 @@ from typing import Any
 from tclose_spark.engine.sources import commit_of, input_state
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
-from tclose_spark.io.run import CERTIFICATE, LINKED, PUBLIC, REPORT, STATE, Run
+from tclose_spark.io.run import CERTIFICATE, LINKED, PEOPLE, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER
@@ -34,6 +34,7 @@ INTERNAL = (
     HIERARCHIES,
     RELEASED_HIERARCHIES,
     LINKED,
+    PEOPLE,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
 
@@ -47,7 +48,9 @@ def list_files(run: Run) -> dict[str, Digests]:
     public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
     verified = run.state["stages"]["verify"]["files"]
     again = {
-        name: digest for name, digest in {**public, **internal}.items() if name.startswith(("release/", "classes/"))
+        name: digest
+        for name, digest in {**public, **internal}.items()
+        if name.startswith(("release/", "classes/", f"{PEOPLE}/"))
     }
     changed = differences(verified, again)
     if changed:

@@ -12,7 +12,7 @@ from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, REPORT, STATE, Run
+from tclose_spark.io.run import CERTIFICATE, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
@@ -38,7 +38,11 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     release, path = read_delta(run.session, folder.path("release")), folder.path("release")
-    return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes)
+    people = None
+    if run.spec.attributes.person is not None:
+        evidence_folder = run.staging if folder is run.staging else run.internal
+        people = read_delta(run.session, evidence_folder.path(PEOPLE))
+    return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes, people)
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
@@ -54,7 +58,7 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
     run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
     record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
     record["minimality"] = mechanism_record(run)
-    record["files"] = {**files, **digests(run.staging, ["classes"])}
+    record["files"] = {**files, **digests(run.staging, ["classes", PEOPLE])}
     return verdict
 
 

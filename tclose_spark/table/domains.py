@@ -20,6 +20,7 @@ from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
+from tclose_spark.table.people import People
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
@@ -105,12 +106,15 @@ class Repetition:
 class Profile:
     """What one pass over the input reports, in a size that does not grow with its rows.
 
-    cells: the distinct tuples of sensitive codes, lexicographically sorted.
+    cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted, a tuple also has the
+        place of the row's number of rows of its person among `people.sizes`, and 1 for the first row of a person,
+        otherwise 0.
     cell_counts: their rows.
     distinct_rows: about how many different rows there are.
     fingerprint: of the prepared rows as a multiset. It stays internal.
     version: of a Delta input.
     repeated: columns without a role in classes that look like a personal identifier.
+    people: if they are counted.
     """
 
     rows: int
@@ -122,11 +126,13 @@ class Profile:
     fingerprint: str
     version: int | None
     repeated: tuple[Repetition, ...]
+    people: People | None = None
 
     @cached_property
     def cell_codes(self) -> IntArray:
-        """The sensitive codes of each cell, shape (cells, sensitive attributes)."""
-        return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), len(self.sensitive))
+        """The codes of each cell, shape (cells, sensitive attributes), or two columns more if people are counted."""
+        columns = len(self.sensitive) + (0 if self.people is None else 2)
+        return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), columns)
 
     @cached_property
     def cell_table(self) -> IntArray:
@@ -148,6 +154,7 @@ class Profile:
 
 
 _PROFILE = TypeAdapter(Profile)
+
 
 
 def number(text: str) -> Fraction | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
+from tclose_spark.table.people import People
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,17 @@ class Rows:
 
     quasi: an int64 array of shape (n,) for each quasi-identifier (see `labels`).
     cell: the place of the sensitive tuple in `Profile.cells`.
-    hash: a keyed 64-bit hash of the record's content, including insensitive columns. Records with equal hash and
-        codes are alike, so (hash, codes) orders records by content only.
+    hash: a keyed 64-bit hash of the record's content, including insensitive columns and the person. Records with equal
+        hash and codes are alike, so (hash, codes) orders records by content only.
+    person: if people are counted, a keyed hash of the record's person, shape (n,).
+    lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
     """
 
     quasi: tuple[IntArray, ...]
     cell: IntArray
     hash: HashArray
+    person: IntArray | None = None
+    lead: tuple[IntArray, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -43,13 +48,36 @@ class Rows:
         >>> two.quasi[0].tolist(), two.cell.tolist(), two.hash.tolist()
         ([40, 31], [0, 0], [9, 7])
         """
-        return Rows(tuple(q[index] for q in self.quasi), self.cell[index], self.hash[index])
+        return Rows(
+            tuple(q[index] for q in self.quasi),
+            self.cell[index],
+            self.hash[index],
+            None if self.person is None else self.person[index],
+            None if self.lead is None else tuple(q[index] for q in self.lead),
+        )
+
+    @property
+    def led(self) -> Rows:
+        """The records as methods see them: each with the quasi-identifiers of the first record of its person, so that
+        those of a person go together.
+        """
+        return self if self.lead is None else Rows(self.lead, self.cell, self.hash, self.person)
 
     @staticmethod
     def concatenate(parts: Sequence[Rows]) -> Rows:
         """The records of several, one after another."""
-        quasi = tuple(np.concatenate(columns) for columns in zip(*(part.quasi for part in parts), strict=True))
-        return Rows(quasi, np.concatenate([part.cell for part in parts]), np.concatenate([part.hash for part in parts]))
+
+        def joined(of: Sequence[tuple[IntArray, ...]]) -> tuple[IntArray, ...]:
+            return tuple(np.concatenate(columns) for columns in zip(*of, strict=True))
+
+        people, leads = [p for part in parts if (p := part.person) is not None], [part.lead for part in parts]
+        return Rows(
+            joined([part.quasi for part in parts]),
+            np.concatenate([part.cell for part in parts]),
+            np.concatenate([part.hash for part in parts]),
+            np.concatenate(people) if people else None,
+            joined([lead for lead in leads if lead is not None]) or None,
+        )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
         """The distinct records, sorted by hash, with their numbers. n: how often each of these records occurs, shape
@@ -86,26 +114,63 @@ class UnknownValueError(ValueError):
 
 @dataclass(frozen=True)
 class Codec:
-    """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back."""
+    """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back.
+
+    people: if they are counted. Each cell then has two more codes: see `Profile.cells`.
+    """
 
     quasi: tuple[QuasiDomain, ...]
     sensitive: tuple[tuple[str | None, ...], ...]
     cells: IntArray
+    people: People | None = None
 
     @staticmethod
     def of(profile: Profile) -> Codec:
         """The codec of a profile's domains."""
-        return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes)
+        return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes, profile.people)
 
-    def encode(self, quasi: Sequence[pa.Array], sensitive: Sequence[pa.Array], hashes: HashArray) -> Rows:
+    @property
+    def leads(self) -> bool:
+        """Whether rows have a `lead`."""
+        return self.people is not None and any(self.people.varying)
+
+    @property
+    def of_led(self) -> Codec:
+        """The codec of `Rows.led`."""
+        return self if self.people is None else replace(self, people=replace(self.people, varying=()))
+
+    def encode(
+        self,
+        quasi: Sequence[pa.Array],
+        sensitive: Sequence[pa.Array],
+        hashes: HashArray,
+        of_person: Sequence[pa.Array] = (),
+    ) -> Rows:
         """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes. Text may be
-        dictionary-encoded (see `dictionaries`).
+        dictionary-encoded (see `dictionaries`). of_person: the columns of each row's person
+        (`StagedColumns.of_person`).
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
-        codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, quasi, strict=True)]
-        return Rows(tuple(codes), self._cells_of(sensitive), hashes)
+        places = [_index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)]
+        codes = self._codes(quasi)
+        if self.people is None:
+            return Rows(codes, self._cells_of(places), hashes)
+        person, size, first, *lead = of_person
+        places.append(np.searchsorted(self.people.sizes, size.to_numpy()))
+        places.append(first.cast(pa.int64()).to_numpy())
+        cell, leads = self._cells_of(places), self._codes(lead) if self.leads else None
+        return Rows(codes, cell, hashes, person.to_numpy(), leads)
+
+    def _codes(self, columns: Sequence[pa.Array]) -> tuple[IntArray, ...]:
+        return tuple(_encode_column(domain, column) for domain, column in zip(self.quasi, columns, strict=True))
+
+    @property
+    def _domains(self) -> list[int]:
+        """How many codes each column of `cells` has."""
+        sizes = [len(values) for values in self.sensitive]
+        return sizes if self.people is None else [*sizes, len(self.people.sizes), 2]
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
@@ -116,15 +181,15 @@ class Codec:
         that code.
         """
         tables, known = [], np.zeros(len(self.cells), dtype=np.int64)
-        for values, codes in zip(self.sensitive, self.cells.T, strict=True):
-            table, known = np.unique(known * len(values) + codes, return_inverse=True)
+        for size, codes in zip(self._domains, self.cells.T, strict=True):
+            table, known = np.unique(known * size + codes, return_inverse=True)
             tables.append(table)
         return tables
 
-    def _cells_of(self, sensitive: Sequence[pa.Array]) -> IntArray:
-        place = np.zeros(len(sensitive[0]), dtype=np.int64)
-        for values, column, table in zip(self.sensitive, sensitive, self._prefixes, strict=True):
-            place = place * len(values) + _index(column, values)
+    def _cells_of(self, codes: Sequence[IntArray]) -> IntArray:
+        place = np.zeros(len(codes[0]), dtype=np.int64)
+        for size, code, table in zip(self._domains, codes, self._prefixes, strict=True):
+            place = place * size + code
             rank = np.minimum(np.searchsorted(table, place), len(table) - 1)
             if np.any(table[rank] != place):
                 raise UnknownValueError("sensitive values")
@@ -133,10 +198,11 @@ class Codec:
 
     @property
     def _layout(self) -> np.dtype[np.void]:
-        fields = [("hash", "<u8"), ("cell", "<i4")]
-        for i, domain in enumerate(self.quasi):
-            narrow = domain.kind == "category" and len(domain.values) < 2**15
-            fields.append((f"q{i}", "<i2" if narrow else "<i8"))
+        fields = [("hash", "<u8"), ("cell", "<i4"), *([("person", "<i8")] if self.people is not None else [])]
+        for kind in "ql" if self.leads else "q":
+            for i, domain in enumerate(self.quasi):
+                narrow = domain.kind == "category" and len(domain.values) < 2**15
+                fields.append((f"{kind}{i}", "<i2" if narrow else "<i8"))
         return np.dtype(fields)
 
     def pack(self, rows: Rows) -> NDArray[np.void]:
@@ -144,22 +210,28 @@ class Codec:
         packed = np.empty(len(rows), dtype=self._layout)
         packed["hash"] = rows.hash
         packed["cell"] = rows.cell
-        for i, codes in enumerate(rows.quasi):
-            field = packed[f"q{i}"]
-            field[:] = codes if field.dtype == np.int64 else np.maximum(codes, np.iinfo(field.dtype).min)
+        if rows.person is not None:
+            packed["person"] = rows.person
+        for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
+            for i, codes in enumerate(columns):
+                field = packed[f"{kind}{i}"]
+                field[:] = codes if field.dtype == np.int64 else np.maximum(codes, np.iinfo(field.dtype).min)
         return packed.view(np.dtype((np.void, packed.itemsize)))  # without fields, as whole ones move 15 times as fast
 
     def unpack(self, data: Any) -> Rows:
         """The rows of packed records."""
         packed = np.frombuffer(data, dtype=self._layout)
-        quasi = []
-        for i in range(len(self.quasi)):
-            field = packed[f"q{i}"]
-            codes = field.astype(np.int64)
-            quasi.append(
-                codes if field.dtype == np.int64 else np.where(codes == np.iinfo(field.dtype).min, MISSING, codes)
-            )
-        return Rows(tuple(quasi), packed["cell"].astype(np.int64), packed["hash"].copy())
+
+        def codes(name: str) -> IntArray:
+            field = packed[name]
+            wide = field.astype(np.int64)
+            return wide if field.dtype == np.int64 else np.where(wide == np.iinfo(field.dtype).min, MISSING, wide)
+
+        quasi, *lead = [
+            tuple(codes(f"{kind}{i}") for i in range(len(self.quasi))) for kind in ("ql" if self.leads else "q")
+        ]
+        person = None if self.people is None else packed["person"].copy()
+        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, *lead)
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""

@@ -44,19 +44,21 @@ class Classes:
     tuples: histograms over the rows of `codes`.
     codes: shape (tuples, attributes), in the attributes' domains.
     marginals: by attribute, the histograms of its values.
+    of_person: if people are counted, the two texts of each tuple that `people.PeopleTallies` describes.
     """
 
     sizes: IntArray
     tuples: Histograms
     codes: IntArray
     marginals: Mapping[str, Histograms]
+    of_person: Sequence[pa.Array] = ()
 
     @staticmethod
     def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
         """The classes of a tally, its text coded by the domains of the attributes."""
         coded = [
             pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
-            for text, a in zip(tally.values, attributes, strict=True)
+            for text, a in zip(tally.values, attributes, strict=False)
         ]
         tuples, groups = tally.tuples, tally.tuples.groups
         marginals = {
@@ -64,7 +66,7 @@ class Classes:
             for a, code in zip(attributes, coded, strict=True)
         }
         codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
-        return Classes(tuples.sizes, tuples, codes, marginals)
+        return Classes(tuples.sizes, tuples, codes, marginals, tally.values[len(attributes) :])
 
 
 class ClassMeasure(Protocol):

@@ -29,6 +29,7 @@ from tclose_spark.checks.classes.partial_figures import (
     PartialFigures,
     WorstClass,
 )
+from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.table.arrays import FloatArray, Mapper
@@ -148,21 +149,25 @@ def class_figures(
     suppressed: int = 0,
     more_losses: Sequence[Loss] = (),
     more: Sequence[Criterion] = (),
+    people: JudgedPeople | None = None,
 ) -> ClassFigures:
     """The figures of a class table. Tasks compute those of the classes that they read; the driver adds them up.
 
     suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the discernibility.
     more_losses: additional measures of loss; a suppressed row loses 1.
     more: additional criteria.
+    people: if they are counted; k is then of people.
     """
-    request = _request(k, quasi, attributes, more_losses, more)
+    request = _request(k, quasi, attributes, more_losses, more, people)
     parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))["part"].to_pylist()
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
 
-def figures_of_class(class_: pa.RecordBatch, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
+def figures_of_class(
+    class_: pa.RecordBatch, k: int, attributes: Sequence[JudgedAttribute], people: JudgedPeople | None = None
+) -> ClassFigures:
     """The figures of one row of a class table, without losses."""
-    request = _request(k, [], attributes, [], [])
+    request = _request(k, [], attributes, [], [], people)
     return _assemble(request, request.partial(class_), 0, 0)
 
 
@@ -183,17 +188,19 @@ def _request(
     attributes: Sequence[JudgedAttribute],
     more_losses: Sequence[Loss],
     more: Sequence[Criterion],
+    people: JudgedPeople | None,
 ) -> FigureRequest:
     """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
     size = None if k is None else ("size", k)
     smallest = Criterion(measure="k-anonymity", attribute=None, required=k, figure="size", broken=size)
-    covering = [q for q in quasi if q.covers]
+    covering, of_attributes = [q for q in quasi if q.covers], [each for a in attributes for each in _criteria(a)]
+    of_people = [] if people is None else people.criteria(k, of_attributes)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),
         losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
         limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
         attributes=tuple(a.name for a in attributes),
-        criteria=(smallest, *(each for a in attributes for each in _criteria(a)), *more),
+        criteria=(smallest, *of_attributes, *of_people, *more),
         histograms=dict(_histograms(covering, attributes)),
     )
 

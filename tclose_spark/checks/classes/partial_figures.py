@@ -96,21 +96,22 @@ class DistanceCriterion(Criterion):
     """A distance, of which the largest is the worst.
 
     figure: a correctly rounded double, so the largest distance has the largest double.
-    numerator: the column of the exact figure: numerator / (unit * size) is the distance.
+    numerator: the column of the exact figure: numerator / (unit * size) is the distance. size: its column.
     """
 
     numerator: str
     unit: int
+    size: str = "size"
 
     @property
     def columns(self) -> list[str]:
         """See Criterion."""
-        return [*super().columns, self.numerator]
+        return [*super().columns, self.numerator, self.size]
 
     def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
         """See Criterion. Compares equal doubles as exact fractions."""
         rows = _where(pc.equal(classes[self.figure], pc.max(classes[self.figure])))
-        numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, "size"))
+        numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, self.size))
         exact = {pair: Fraction(int(pair[0]), self.unit * pair[1]) for pair in set(zip(numerators, sizes, strict=True))}
         most = max(exact.values())
         same = [exact[pair] == most for pair in zip(numerators, sizes, strict=True)]

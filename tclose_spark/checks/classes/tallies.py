@@ -192,12 +192,12 @@ def count_values(tallies: Table, names: Sequence[str]) -> tuple[list[Counts], Tu
         InputError: if an attribute has more values than that.
     """
     attributes = [f"v{i}" for i in range(len(names))]
-    tuples = _count(tallies, attributes) if attributes else None
+    tuples = count_tuples(tallies, attributes) if attributes else None
     if tuples is not None:
         return [marginal(tuples, i) for i in range(len(attributes))], tuples
     marginals: list[Counts] = []
     for i, attribute in enumerate(attributes):
-        counts = _count(tallies, [attribute])
+        counts = count_tuples(tallies, [attribute])
         if counts is None:
             raise InputError(
                 f"sensitive attribute {names[i]!r} has more than {MOST_VALUES:,} distinct values; use coarser ones"
@@ -231,8 +231,8 @@ def _count_each(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays([places, text.dictionary, pa.array(counts)], schema=VALUES)
 
 
-def _count(tallies: Table, attributes: Sequence[str]) -> TupleCounts | None:
-    """The records with each tuple of some attributes; None if there are more than MOST_VALUES."""
+def count_tuples(tallies: Table, attributes: Sequence[str]) -> TupleCounts | None:
+    """The records with each tuple of some columns `v0`.. of tallies; None if there are more than MOST_VALUES."""
     tuples = map_batches(select(tallies, [*attributes, "n"]), _count_tuples, TUPLES)
     counted = collect(combine(tuples, ["key"], {"n": "sum"}), MOST_VALUES + 1)
     if counted.num_rows > MOST_VALUES:

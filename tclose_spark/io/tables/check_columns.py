@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
+from tclose_spark.runfile.people import Person
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
@@ -36,7 +37,7 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
         for key, column in listed:
             if column in names and column in attributes.published:
                 problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
-    problems += _made_names(spec)
+    problems += [*_made_names(spec), *_person_problems(schema, attributes.person)]
     if problems:
         raise InputError("\n".join(problems))
 
@@ -47,6 +48,8 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
         columns = getattr(attributes, role)
         for column in columns:
             yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
+    if attributes.person is not None:
+        yield "person", attributes.person.column
 
 
 def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
@@ -89,6 +92,17 @@ def _column_problems(schema: pa.Schema, column: str, names: Sequence[str], attri
         yield f"quasi-identifier {column!r} is of type {type_name(field)}; expected {wanted[1]}"
     elif pa.types.is_binary(field.type) and column not in attributes.insensitive_attributes:
         yield f"column {column!r} is of type {type_name(field)}; expected single values"
+
+
+def _person_problems(schema: pa.Schema, person: Person | None) -> Iterator[str]:
+    """The problems of the column that identifies a person."""
+    if person is None or person.column not in schema.names:
+        return
+    key, lower = f"attributes.person: column {person.column!r}", [name.lower() for name in schema.names]
+    if lower.count(person.column.lower()) > 1:
+        yield f"{key}: the input has several columns of this name but for case; rename them"
+    elif is_unsupported(schema.field(person.column).type) or why_unreadable(schema.field(person.column)):
+        yield f"{key} is of type {type_name(schema.field(person.column))}; expected text, numbers or dates"
 
 
 def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bool]], str] | None:

@@ -103,14 +103,15 @@ class Features:
         """Exact sums of w |n C - s X|, that is EMD * z * n * s, of each class, shape (groups,).
 
         table: counts of the whole table by code, shape (m,); a class may hold values that it lacks. The work is
-        proportional to the entries of the classes (times the heights, of nodes).
+        proportional to the entries of the classes (times the heights, of nodes). Counts may be doubles; then sums are.
 
         >>> classes = Histograms.dense(np.array([[2, 0, 0], [0, 0, 2]]))
         >>> Features(values=3, scale=2).numerators(np.array([2, 1, 1]), classes).tolist()  # of 2 * 4 * 2
         [8, 12]
         """
-        n, largest = int(table.sum()), int(classes.sizes.max())
-        bound = 4 * max(self.scale, self.values) * n * largest  # a factor 4 covers sums of both signs
+        bound = 0
+        if table.dtype == np.int64:  # a factor 4 covers sums of both signs
+            bound = 4 * max(self.scale, self.values) * int(table.sum()) * int(classes.sizes.max())
         return self._along(table, classes, bound) if self.cumulative else self._at_nodes(table, classes, bound)
 
     def _along(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:
@@ -118,7 +119,7 @@ class Features:
         X_i grows, so the absolute differences of the stretch follow from prefix sums of w X, cut where s X_i passes
         n C.
         """
-        n, last = int(table.sum()), self.values - 1
+        n, last = table.sum().item(), self.values - 1
         cumulative = np.cumsum(table)[:-1]
         moments = exact(cumulative, bound)
         if self.weights is not None:
@@ -135,12 +136,13 @@ class Features:
         end[first[1:] - 1] = last
         reached = np.cumsum(classes.counts)
         reached -= np.repeat(reached[classes.starts] - classes.counts[classes.starts], entries)
-        held = np.zeros(len(start), dtype=np.int64)
+        held = np.zeros(len(start), dtype=reached.dtype)
         held[after] = reached
 
         sizes = exact(np.repeat(classes.sizes, entries + 1), bound)
         mass = n * exact(held, bound)
-        cut = np.searchsorted(cumulative, (mass // sizes).astype(np.int64), side="right")
+        passed = mass / sizes if mass.dtype == np.float64 else (mass // sizes).astype(np.int64)
+        cut = np.searchsorted(cumulative, passed, side="right")
         cut = np.clip(cut, start, end)
         low, middle, high = self._lengths(start), self._lengths(cut), self._lengths(end)
         below = mass * (middle - low) - sizes * (prefix[cut] - prefix[start])
@@ -153,9 +155,9 @@ class Features:
 
     def _at_nodes(self, table: IntArray, classes: Histograms, bound: int) -> ExactArray:
         """Of nodes: w (|n C - s X| - s X) of those that a class has, and w s X of all."""
-        n, sizes = int(table.sum()), exact(classes.sizes, bound)
+        n, sizes = table.sum().item(), exact(classes.sizes, bound)
         node, count, first, rows = classes.values, classes.counts, classes.starts, table
-        total: ExactArray = exact(np.zeros(classes.groups, dtype=np.int64), bound)
+        total: ExactArray = exact(np.zeros(classes.groups, dtype=table.dtype), bound)
         for height in range(max(len(self.parents), 1)):
             if height:
                 above = self.parents[height - 1]
@@ -171,5 +173,5 @@ class Features:
                 total += np.add.reduceat(excess, first) + n * sizes
             else:
                 weight = exact(self.level_weights[height, : len(rows)], bound)
-                total += np.add.reduceat(weight[node] * excess, first) + int((weight * rows).sum()) * sizes
+                total += np.add.reduceat(weight[node] * excess, first) + sum((weight * rows).tolist()) * sizes
         return total

@@ -25,7 +25,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
@@ -57,6 +57,12 @@ class GroundDistance(ABC):
         """Exact numerators of the classes' distances from the table, shape (groups,)."""
         numerators = self.features.numerators(self.table, classes)
         return numerators if self._factor == 1 else numerators // self._factor
+
+    def distances(self, classes: Histograms) -> FloatArray:
+        """The classes' distances from the table as doubles, shape (groups,). Counts may be doubles, such as shares."""
+        sums = self.features.numerators(self.table, classes).astype(np.float64)
+        distances: FloatArray = sums / (self.features.scale * float(self.table.sum()) * classes.sizes)
+        return distances
 
     @property
     def _factor(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.requirement import Requirement
@@ -17,13 +17,15 @@ class Block:
     cell: each row's cell (tuple of sensitive values), shape (n,).
     widths: how wide labels over these codes are.
     requirement: what every class must meet.
+    person: a number for the person of each row, from 0, if people are counted, shape (n,).
     """
 
     quasi: Codes
     cell: Codes
     widths: LabelWidths
     requirement: Requirement
+    person: IntArray | None = field(default=None, kw_only=True)
 
     def take(self, rows: IntArray) -> Block:
-        """The block of these rows."""
+        """The block of these rows, whose people are not numbered."""
         return Block(self.quasi[rows], self.cell[rows], self.widths, self.requirement)

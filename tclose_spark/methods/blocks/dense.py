@@ -9,10 +9,11 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
 from tclose_spark.methods.method import require_rows
+from tclose_spark.methods.people import MARGIN, PeopleRequirement, of_first_rows
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import WIDEST, IntArray
 from tclose_spark.table.rows import Rows
@@ -42,9 +43,12 @@ class Dense:
             )
 
     def require_reachable(self) -> None:
-        """Raises UnreachableError if even the whole table has fewer than k rows, or fewer values than distinct l."""
-        require_rows(self.k, self.attributes.rows)
-        for a in self.attributes.sensitive:
+        """Raises UnreachableError if even the whole table has fewer than k rows (or people), or fewer values than
+        distinct l.
+        """
+        require_rows(self.k, self.attributes)
+        counted = self.attributes if self.attributes.people is None else of_first_rows(self.attributes)
+        for a in counted.sensitive:
             key = f"attributes.sensitive_attributes.{a.name}.l"
             present = sum(n > 0 for n in a.domain.counts)
             if (a.l.distinct or 1) > present:
@@ -53,7 +57,8 @@ class Dense:
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
         quasi, widths, codes = QuasiWidths(self.attributes.quasi_identifiers).of(rows)
-        return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows))), codes
+        person = None if rows.person is None else np.unique(rows.person, return_inverse=True)[1]
+        return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person), codes
 
     def requirement(self, largest: int) -> Requirement:
         """The requirement of classes of up to `largest` rows."""
@@ -68,7 +73,7 @@ class Dense:
             tables[i, : len(attribute.domain.counts)] = attribute.domain.counts
             for height, above in enumerate(tree):
                 parents[i, height, : len(above)] = above
-        return Requirement(
+        plain = Requirement(
             codes=np.ascontiguousarray(self.attributes.cells, dtype=np.int32),
             tables=tables,
             domains=domains,
@@ -81,15 +86,38 @@ class Dense:
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
+            first=np.zeros(0, dtype=np.int64),
+            weight=np.zeros(0, dtype=np.int64),
+            most=np.zeros(0),
+        )
+        return plain if self.attributes.people is None else self._of_people(plain, self.attributes.people)
+
+    def _of_people(self, plain: Requirement, people: CellPeople) -> Requirement:
+        """The requirement of people, beside that of rows."""
+        weight, rows = np.rint(people.share * ONE).astype(np.int64), self.attributes.cell_rows
+        tables = np.zeros((3, *plain.tables.shape), dtype=np.int64)
+        for counts, each in zip(tables, (rows, rows * people.first, rows * weight), strict=True):
+            for attribute, codes in enumerate(plain.codes.T):
+                np.add.at(counts[attribute], codes, each)
+        margin = MARGIN + (2 / people.share.min() + plain.domains.max()) / ONE  # weights and expected ones are rounded
+        return plain._replace(
+            tables=tables.reshape(-1, plain.tables.shape[1]),
+            first=np.ascontiguousarray(people.first),
+            weight=weight,
+            most=np.array([np.inf if a.t is None else float(a.t) - margin for a in self.attributes.sensitive]),
         )
 
     def holds(self, cells: IntArray) -> bool:
-        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class. Exact, for any
-        number of rows, unlike `requirement` and its kernels.
+        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class. Exact except for
+        distances over people, for any number of rows, unlike `requirement` and its kernels.
         """
         size = int(cells.sum())
         if size < self.k:
             return False
+        if self.attributes.people is not None:
+            some = np.flatnonzero(cells)
+            if PeopleRequirement(self.attributes, self.k).broken(np.zeros_like(some), some, cells[some], 1)[0]:
+                return False
         for a in self.attributes.sensitive:
             values = np.zeros(len(a.domain.counts), dtype=np.int64)
             np.add.at(values, self.attributes.cells[:, a.column], cells)

@@ -82,5 +82,5 @@ def _measure_classes(
     for c in range(len(ratios)):
         counts[:] = 0
         for at in range(starts[c], starts[c + 1]):
-            add_cell(counts, cell[at], 1, requirement.codes)
+            add_cell(counts, cell[at], 1, requirement)
         ratios[c] = closeness_ratio(counts, starts[c + 1] - starts[c], requirement, excess)

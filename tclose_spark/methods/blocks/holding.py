@@ -1,6 +1,7 @@
-"""Whether a class meets the requirement, exactly, and its closeness ratio, for kernels, from its counts by value.
+"""Whether a class meets the requirement, and its closeness ratio, for kernels, from its counts by value. Exact, except
+for distances over people.
 
-counts: rows of one class by value, shape (attributes, largest domain), int64. excess: to work in, shape (largest
+counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in, shape (largest
     domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of `numerators`.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_numerator, twice_hierarchical_numerator
 from tclose_spark.methods.blocks.requirement import ANYTHING, Requirement
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import IntArray
 
 
 def work_space(requirement: Requirement) -> IntArray:
@@ -68,7 +69,45 @@ def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArra
             return False
         if not distance_holds(attribute, counts[attribute], size, requirement, excess):
             return False
+    return bool(len(requirement.first) == 0 or people_hold(counts, requirement, excess))
+
+
+@kernel
+def people_hold(counts: IntArray, requirement: Requirement, excess: IntArray) -> bool:
+    """Whether a class meets what is required of its people (see `Requirement`)."""
+    attributes, people = len(requirement.domains), 0
+    for value in range(requirement.domains[0]):
+        people += counts[attributes, value]
+    if people < requirement.k:
+        return False
+    for attribute in range(attributes):
+        if not distinct_holds(attribute, counts[attributes + attribute], requirement):
+            return False
+        most = requirement.most[attribute]
+        if most < np.inf and distance_over_people(attribute, counts, requirement, excess) > most:
+            return False
     return True
+
+
+@kernel
+def distance_over_people(attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> float:
+    """The distance of one attribute over people, a float."""
+    place, domain = 2 * len(requirement.domains) + attribute, requirement.domains[attribute]
+    people, table, height = counts[place], requirement.tables[place], requirement.heights[attribute]
+    size, whole = 0, 0
+    for value in range(domain):
+        size += people[value]
+        whole += table[value]
+    expected = size / whole  # of each unit of the table
+    if height > 0:
+        for value in range(domain):
+            excess[value] = people[value] - int(expected * table[value])
+        parents = requirement.parents[attribute]
+        twice = twice_hierarchical_numerator(excess, 0, table, domain, parents, height, 1, excess)
+        return float(twice / (2.0 * height * size))
+    if requirement.ordered[attribute]:
+        return float(ordered_numerator(people, expected, table, domain, 1.0) / (max(domain - 1, 1) * size))
+    return float(equal_numerator(people, expected, table, domain, 1.0) / (2.0 * size))
 
 
 @kernel
@@ -82,11 +121,21 @@ def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, exces
         reached = numerator(attribute, counts[attribute], size, requirement, excess)
         if reached > 0:
             worst = max(worst, reached / limit if limit > 0 else np.inf)
+    for attribute in range(len(requirement.most)):
+        if requirement.most[attribute] < np.inf:
+            reached_over_people = distance_over_people(attribute, counts, requirement, excess)
+            worst = max(worst, reached_over_people / max(requirement.most[attribute], 1e-300))
     return worst
 
 
 @kernel
-def add_cell(counts: IntArray, cell: int, rows: int, codes: Codes) -> None:
+def add_cell(counts: IntArray, cell: int, rows: int, requirement: Requirement) -> None:
     """Add `rows` rows of one cell (subtract, if negative) to the counts by value of every attribute."""
-    for attribute in range(codes.shape[1]):
+    codes, attributes = requirement.codes, requirement.codes.shape[1]
+    for attribute in range(attributes):
         counts[attribute, codes[cell, attribute]] += rows
+    if len(requirement.first) > 0:
+        first, weight = requirement.first[cell], requirement.weight[cell]
+        for attribute in range(attributes):
+            counts[attributes + attribute, codes[cell, attribute]] += rows * first
+            counts[2 * attributes + attribute, codes[cell, attribute]] += rows * weight

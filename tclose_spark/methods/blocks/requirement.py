@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.kernels.structures import structure
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 """Kinds of ground distance, for kernels."""
@@ -20,13 +20,20 @@ EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 ANYTHING = np.iinfo(np.int64).max
 """The limit of an attribute without a t."""
 
+ONE = 1 << 30
+"""What a person weighs, spread over the person's rows: the sum over 2^32 people fits in 64 bits."""
+
 
 @structure
 class Requirement(NamedTuple):
-    """The requirement of every class: at least k rows, and for each sensitive attribute its t and its distinct l."""
+    """The requirement of every class: at least k rows, and for each sensitive attribute its t and its distinct l. If
+    people are counted (see `methods.people`): at least k people, each distinct l over people, each t over people too.
+
+    Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people.
+    """
 
     codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
-    tables: IntArray  # records of the whole table with each value, shape (attributes, largest domain)
+    tables: IntArray  # the counts by value of the whole table, shape (attributes, largest domain), or three times that
     domains: IntArray  # how many values each attribute has, shape (attributes,)
     ordered: NDArray[np.bool_]  # whether the distance is ordered, shape (attributes,)
     # Of hierarchical attributes, the node of height h + 1 above each node of height h, else -1 (see
@@ -39,6 +46,10 @@ class Requirement(NamedTuple):
     # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is numerator /
     # (scale * n * s), shape (attributes, largest size + 1).
     limits: IntArray
+    # If people are counted, otherwise empty:
+    first: IntArray  # 1 if a row of the cell is the first of its person, otherwise 0, shape (cells,)
+    weight: IntArray  # ONE over the number of rows of its person, shape (cells,)
+    most: FloatArray  # the largest distance over people, below t by what rounding changes, shape (attributes,)
 
 
 def metrics_of(requirement: Requirement) -> NDArray[np.int8]:

@@ -18,19 +18,23 @@ def _sample_rows(settings: ClosenessTree) -> int:
 
 
 def _make_plan(given: PlanningInput) -> Plan:
-    from tclose_spark.methods.closeness_tree import disjoint, plan
+    from tclose_spark.methods.closeness_tree import disjoint, people, plan
 
-    return disjoint.make_plan(given) if given.settings.overlap else plan.make_plan(given)
+    if given.settings.overlap:
+        return disjoint.make_plan(given)
+    return plan.make_plan(given) if given.attributes.people is None else people.make_plan(given)
 
 
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> Plan:
     from tclose_spark.methods.blocks.dense import Dense
-    from tclose_spark.methods.closeness_tree import disjoint
+    from tclose_spark.methods.closeness_tree import disjoint, people
     from tclose_spark.methods.closeness_tree.effort import effort_of
     from tclose_spark.methods.closeness_tree.plan import ClosenessTreePlan
 
     if settings.overlap:
         return disjoint.read_plan(tree, attributes, k, settings)
+    if attributes.people is not None:
+        return people.read_plan(tree, attributes, k, settings)
     return ClosenessTreePlan.from_json(tree, Dense(attributes, k), effort_of(settings))
 
 

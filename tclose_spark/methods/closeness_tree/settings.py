@@ -29,6 +29,7 @@ class ClosenessTree(MethodSettings):
     """Carve a tree of valid classes, then exchange rows."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    counts_people: ClassVar[bool] = True
     name: Literal["closeness_tree"] = "closeness_tree"
     """The method."""
     effort: Annotated[
@@ -41,6 +42,11 @@ class ClosenessTree(MethodSettings):
         Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})
     ] = None
     """none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`."""
+
+    @property
+    def gathers_people(self) -> bool:
+        """See MethodSettings."""
+        return self.overlap is None
 
     @property
     def promises_disjoint(self) -> bool:

@@ -109,7 +109,7 @@ def _judge(c: int, clusters: Clusters, cell: Codes, requirement: Requirement) ->
     part = c
     while part >= 0:
         for at in range(clusters.starts[part], clusters.starts[part + 1]):
-            add_cell(clusters.counts, cell[clusters.order[at]], 1, requirement.codes)
+            add_cell(clusters.counts, cell[clusters.order[at]], 1, requirement)
         part = clusters.follows[part]
     size = clusters.sizes[c]
     clusters.held[c] = 1 if holds(clusters.counts, size, requirement, clusters.excess) else 0

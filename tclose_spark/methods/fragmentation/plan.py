@@ -121,7 +121,7 @@ def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> Fragm
         every t.
     """
     attributes, sizing = given.attributes, given.settings.sizing
-    require_rows(given.k, attributes.rows)
+    require_rows(given.k, attributes)
     if given.settings.bounds == "paper":
         require_plain(attributes.sensitive, "bounds: paper")
     path = search(given)

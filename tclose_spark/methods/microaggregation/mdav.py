@@ -126,7 +126,7 @@ def _refine(
     members, counts, k = candidates.members, candidates.counts, requirement.k
     counts[:] = 0
     for i in range(k):
-        add_cell(counts, cell[members[i]], 1, requirement.codes)
+        add_cell(counts, cell[members[i]], 1, requirement)
     ratio = closeness_ratio(counts, k, requirement, candidates.excess)
     tried_far, tried_place = -1.0, -1
     while not holds(counts, k, requirement, candidates.excess):
@@ -146,8 +146,8 @@ def _refine(
         tried_far, tried_place = candidates.far[incoming], candidates.place[incoming]
         row, gone = pool.rows[tried_place], members[leaving]
         pool.class_of[gone], pool.class_of[row] = -1, number
-        add_cell(counts, cell[gone], -1, requirement.codes)
-        add_cell(counts, cell[row], 1, requirement.codes)
+        add_cell(counts, cell[gone], -1, requirement)
+        add_cell(counts, cell[row], 1, requirement)
         members[leaving] = row
 
 
@@ -186,14 +186,14 @@ def _best_leaving(
     none is below `ratio`; the closeness ratio then).
     """
     members, counts, best = candidates.members, candidates.counts, -1
-    add_cell(counts, incoming, 1, requirement.codes)
+    add_cell(counts, incoming, 1, requirement)
     for i in range(len(members)):
         if cell[members[i]] == incoming:
             continue
-        add_cell(counts, cell[members[i]], -1, requirement.codes)
+        add_cell(counts, cell[members[i]], -1, requirement)
         then = closeness_ratio(counts, len(members), requirement, candidates.excess)
-        add_cell(counts, cell[members[i]], 1, requirement.codes)
+        add_cell(counts, cell[members[i]], 1, requirement)
         if then < ratio:
             best, ratio = i, then
-    add_cell(counts, incoming, -1, requirement.codes)
+    add_cell(counts, incoming, -1, requirement)
     return best, ratio

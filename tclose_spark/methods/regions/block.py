@@ -64,4 +64,4 @@ class RegionDense(Dense):
         """See Dense."""
         plain, codes = super().block(rows)
         axes = axes_of(self.attributes.quasi_identifiers, codes)
-        return RegionBlock(plain.quasi, plain.cell, plain.widths, plain.requirement, axes), codes
+        return RegionBlock(plain.quasi, plain.cell, plain.widths, plain.requirement, axes, person=plain.person), codes

@@ -22,7 +22,7 @@ def count_values(rows: IntArray, inputs: CutInputs, values: IntArray) -> None:
     """Set values to the rows by sensitive value."""
     values[:] = 0
     for row in rows:
-        add_cell(values, inputs.cell[row], 1, inputs.requirement.codes)
+        add_cell(values, inputs.cell[row], 1, inputs.requirement)
 
 
 @kernel
@@ -75,7 +75,7 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, scoring: int, inputs: C
             values = work.outside
             values[:] = 0
             for i in range(first, end):
-                add_cell(values, inputs.cell[rows[work.order[j, i]]], 1, inputs.requirement.codes)
+                add_cell(values, inputs.cell[rows[work.order[j, i]]], 1, inputs.requirement)
         if not holds(values, size, inputs.requirement, work.excess):
             return NONE
         reached, p = closeness_ratio(values, size, inputs.requirement, work.excess), size / len(rows)
@@ -120,7 +120,7 @@ def find_best(rows: IntArray, scoring: int, inputs: CutInputs, work: CutWorkspac
                 continue
             next_cut = below[cut] * inputs.rule.cuts // size + 1
             while counted < below[cut]:
-                add_cell(work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement.codes)
+                add_cell(work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement)
                 counted += 1
             score = rate(j, cut, rows, ratio, scoring, inputs, work)
             if score > NONE:
@@ -162,7 +162,7 @@ def find_median(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
             continue
         work.inside[:] = 0
         for i in range(work.present.below[best, cut]):
-            add_cell(work.inside, inputs.cell[rows[work.order[best, i]]], 1, inputs.requirement.codes)
+            add_cell(work.inside, inputs.cell[rows[work.order[best, i]]], 1, inputs.requirement)
         if rate(best, cut, rows, 1.0, 0, inputs, work) > NONE:
             work.splits[0, 0], work.splits[0, 1] = best, cut
             return 1

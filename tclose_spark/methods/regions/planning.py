@@ -30,9 +30,12 @@ CEILING = 0.95  # of the closeness ratio on the sample, so that most parts meet 
 LEAST = 40  # rows of the sample in a part, for the same reason; neither applies if the sample is the whole table
 
 
-def plan_regions(given: PlanningInput, growth: RegionGrowth, rows_per_block: int, rows_per_task: int) -> BlockLayout:
+def plan_regions(
+    given: PlanningInput, growth: RegionGrowth, rows_per_block: int, rows_per_task: int, labels_meet: bool = False
+) -> BlockLayout:
     """Disjoint blocks of a table, of at most about `rows_per_block` rows if the sample can separate them, in tasks of
-    about `rows_per_task` rows. A table of at most `rows_per_block` rows is one block.
+    about `rows_per_task` rows. A table of at most `rows_per_block` rows is one block. labels_meet: whether labels of
+    classes may have values in common.
 
     Raises:
         ConfigurationError: if a distance has unequal steps, a hierarchy has the same label at several levels for
@@ -40,7 +43,8 @@ def plan_regions(given: PlanningInput, growth: RegionGrowth, rows_per_block: int
         UnreachableError: if even the whole table does not meet k and distinct l.
     """
     require_plain(given.attributes.sensitive, "a method that cuts regions")
-    _require_one_level(given.attributes.quasi_identifiers)
+    if not labels_meet:
+        _require_one_level(given.attributes.quasi_identifiers)
     dense = RegionDense(given.attributes, given.k)
     dense.require_reachable()
     tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0

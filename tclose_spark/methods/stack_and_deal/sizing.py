@@ -147,7 +147,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
             the distances it achieves and the sizes that suffice); or if no size suffices.
     """
     k = given.k
-    require_rows(k, given.attributes.rows)
+    require_rows(k, given.attributes)
     seen: list[SizeReport] = []
     fitting = None
     slow = len(given.attributes.cells) > LOOK_BEYOND_CELLS or given.settings.deal == "layered"

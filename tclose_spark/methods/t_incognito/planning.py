@@ -37,7 +37,7 @@ def make_plan(
     """
     requirement = GroupRequirement(given.attributes, given.k)
     if given.most_suppressed and given.of == "released":  # what is left may hold what all rows do not
-        require_rows(given.k, given.attributes.rows)
+        require_rows(given.k, given.attributes)
     else:
         _require_reachable(requirement)
     quasi = given.attributes.quasi_identifiers
@@ -75,7 +75,7 @@ def make_plan(
 def _require_reachable(requirement: GroupRequirement) -> None:
     """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
     attributes = requirement.attributes
-    require_rows(requirement.k, attributes.rows)
+    require_rows(requirement.k, attributes)
     if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
         asked = [a.name for a in attributes.sensitive if any(required is not None for _, required in a.l)]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)

@@ -30,6 +30,7 @@ from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
+from tclose_spark.methods.people import PeopleRequirement
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.table.arrays import ExactArray, IntArray
 
@@ -52,6 +53,8 @@ class GroupRequirement:
 
     def poor(self, groups: FrequencySet) -> Mask:
         """The groups that break k or a distinct l, shape (groups,)."""
+        if self._people is not None:
+            return self._people.poor(groups.group, groups.cell, groups.rows, groups.groups)
         broken: Mask = groups.sizes < self.k
         for a in self.attributes.sensitive:
             if (a.l.distinct or 1) > 1:
@@ -93,7 +96,13 @@ class GroupRequirement:
             if a.l.recursive is not None:
                 margins = diversity.recursive_margins(histograms, a.l.recursive.c, a.l.recursive.l)
                 broken = broken | (margins <= 0).astype(bool)
+        if self._people is not None:
+            broken = broken | self._people.broken(groups.group, groups.cell, groups.rows, groups.groups, cell_rows)
         return broken
+
+    @property
+    def _people(self) -> PeopleRequirement | None:
+        return None if self.attributes.people is None else PeopleRequirement(self.attributes, self.k)
 
     def largest_distances(self, groups: FrequencySet, cell_rows: IntArray) -> list[Fraction]:
         """The largest distance of a group, by sensitive attribute."""
@@ -106,7 +115,7 @@ class GroupRequirement:
         return largest
 
     def _histograms(self, groups: FrequencySet, a: ResolvedSensitive) -> Histograms:
-        if len(self.attributes.sensitive) == 1:  # then a cell is a value, and cells are sorted
+        if len(self.attributes.sensitive) == 1 and self.attributes.people is None:  # a cell is a value, and sorted
             return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
         values = self.attributes.cells[groups.cell, a.column]
         return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))

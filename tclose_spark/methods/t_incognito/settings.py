@@ -11,6 +11,7 @@ class TIncognito(MethodSettings):
     """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and 2.1.4)."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
+    counts_people: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
     name: Literal["t_incognito"] = "t_incognito"
     """The method."""

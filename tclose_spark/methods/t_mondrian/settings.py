@@ -11,6 +11,7 @@ class TMondrian(MethodSettings):
     """Split at the median of the widest quasi-identifier, as long as all sides hold. It has no settings."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    counts_people: ClassVar[bool] = True
     disjoint: ClassVar[bool] = True
     cuts_at_medians: ClassVar[bool] = True
     name: Literal["t_mondrian"] = "t_mondrian"

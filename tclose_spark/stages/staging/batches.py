@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 
@@ -16,8 +17,11 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
+from tclose_spark.table.people import PERSON
 
 HASH = "hash"
+ROWS_OF_PERSON, FIRST = "rows_of_person", "first"
+"""Of a row's person the number of rows, and whether the row is the first: see `table.people`."""
 STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64())])
 """A row of the staged table has a batch, or a tally with its key as JSON."""
 
@@ -25,18 +29,21 @@ STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.st
 @dataclass(frozen=True, kw_only=True)
 class StagedColumns:
     """The columns of a batch of staged rows: `q0`... the prepared quasi-identifiers, `s0`... the sensitive values as
-    text, `p0`... the columns that pass unchanged, and HASH.
+    text, `p0`... the columns that pass unchanged, those of its person if people are counted, and HASH.
 
     numeric: for each quasi-identifier, whether it is a number.
     sensitive: the number of sensitive attributes.
     passing: the published columns that are not staged as text: sensitive ones of other types, and insensitive ones.
     own: for each sensitive attribute, its place in `passing`; None if it is text.
+    person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
+        PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
     """
 
     numeric: tuple[bool, ...]
     sensitive: int
     passing: tuple[pa.Field, ...]
     own: tuple[int | None, ...]
+    person: Literal["together", "apart"] | None = None
 
     @staticmethod
     def of(schema: pa.Schema, spec: ReleaseSpec) -> StagedColumns:
@@ -49,6 +56,7 @@ class StagedColumns:
             sensitive=len(attributes.sensitive_attributes),
             passing=tuple(pa.field(name, types[name]) for name in passing),
             own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
+            person=None if attributes.person is None else attributes.person.rows,
         )
 
     def to_json(self) -> str:
@@ -64,13 +72,22 @@ class StagedColumns:
             sensitive=tree["sensitive"],
             passing=tuple(arrow_schema(tree["passing"])),
             own=tuple(tree["own"]),
+            person=tree["person"],
         )
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns without HASH."""
+        """The names of the columns without HASH and those of a row's person."""
         parts = (("q", len(self.numeric)), ("s", self.sensitive), ("p", len(self.passing)))
         return [f"{kind}{i}" for kind, count in parts for i in range(count)]
+
+    @property
+    def of_person(self) -> list[str]:
+        """The names of the columns of a row's person."""
+        if self.person is None:
+            return []
+        leads = self.numeric if self.person == "together" else ()
+        return [PERSON, ROWS_OF_PERSON, FIRST, *(f"l{i}" for i in range(len(leads)))]
 
     def quasi(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The quasi-identifiers among the columns of a batch."""

@@ -42,8 +42,8 @@ class Encoder:
         return Encoder(Codec.of(profile), columns)
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
-        """The rows of each staged batch, from batches of `staged_batches`."""
-        return map(self.rows, read_batches(batch.column(0) for batch in batches))
+        """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
+        return (self.rows(batch).led for batch in read_batches(batch.column(0) for batch in batches))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
@@ -52,7 +52,8 @@ class Encoder:
             UnknownValueError: if a value is not in the profile's domains.
         """
         held, hashes = batch.columns, batch.column(HASH).to_numpy()
-        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes)
+        of_person = [batch.column(name) for name in self.columns.of_person]
+        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person)
 
 
 class EncodedTable:
@@ -65,7 +66,7 @@ class EncodedTable:
 
     def _brought(self) -> Rows:
         encoder = self._encoder
-        codec = encoder.codec
+        codec = encoder.codec.of_led
 
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
@@ -117,7 +118,7 @@ class EncodedTable:
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
         """The drawn rows of a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
-        codec = encoder.codec
+        codec = encoder.codec.of_led
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

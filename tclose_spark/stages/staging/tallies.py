@@ -21,15 +21,15 @@ from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.staging import batches as staging
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns
 from tclose_spark.table.arrays import HashArray
-from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
-ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED = -1, -2, -3, -4, -5, -6, -7
+ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
 register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
-sample of values by (place, hash).
+sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
 """
 
 
@@ -85,9 +85,19 @@ class TaskTallies:
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
         self._present = [0] * identifiers
         self._sampled = [ValueSample.empty()] * identifiers
+        self._varying = [0] * (len(columns.numeric) if columns.person == "together" else 0)
 
-    def add(self, held: Sequence[pa.Array], marks: Sequence[int], identifiers: Sequence[HashArray]) -> None:
-        """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values."""
+    def add(
+        self,
+        held: Sequence[pa.Array],
+        marks: Sequence[int],
+        identifiers: Sequence[HashArray],
+        of_person: Sequence[pa.Array] = (),
+        varying: Sequence[int] = (),
+    ) -> None:
+        """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values.
+        of_person, varying: see `person_columns`.
+        """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
             if place in self._ranges:
@@ -95,10 +105,11 @@ class TaskTallies:
             else:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
-            self._histograms[-1] = _added(self._histograms[-1], _histogram(columns.texts(held)))
+            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in of_person[1:3]]
+            self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        hashes = content_hash(columns.published(held))
+        hashes = content_hash([*columns.published(held), *of_person[:1]])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         insensitive = columns.passed(held)[columns.insensitive]
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
@@ -107,6 +118,7 @@ class TaskTallies:
         for place, present in enumerate(identifiers):
             self._present[place] += len(present)
             self._sampled[place] = self._sampled[place].add(present)
+        self._varying = [before + more for before, more in zip(self._varying, varying, strict=True)]
 
     def rows(self) -> Iterator[tuple[int, str, int]]:
         """The tallies as (tally, key, n)."""
@@ -128,6 +140,8 @@ class TaskTallies:
             yield PRESENT, [str(place)], present
             for hashed, n in zip(sample.hashes.tolist(), sample.counts.tolist(), strict=True):
                 yield SAMPLED, [str(place), f"{hashed:016x}"], n
+        for place, people in enumerate(self._varying):
+            yield VARYING, [str(place)], people
         for place, table in enumerate(self._histograms):
             if table is not None:
                 for *key, n in zip(*(column.to_pylist() for column in table.columns), strict=True):
@@ -186,6 +200,7 @@ class Counted:
     ranges: by numeric quasi-identifier. marked: rows by mark.
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
     repeated: the identifiers that repeat.
+    varying: people with several values, by quasi-identifier, if people keep their rows together.
     """
 
     fingerprint: Fingerprint
@@ -195,6 +210,7 @@ class Counted:
     distinct: dict[str, int]
     distinct_rows: int
     repeated: tuple[Repetition, ...]
+    varying: tuple[int, ...]
 
 
 def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
@@ -215,7 +231,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         )
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
     ranges: dict[str, NumberRange] = {}
-    marked, whole, present = dict[str, int](), dict[int, int](), dict[int, int]()
+    marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive_attributes)}
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
@@ -231,6 +247,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
             marked[key[0]] = n
         elif tally == PRESENT:
             present[int(key[0])] = n
+        elif tally == VARYING:
+            varying[int(key[0])] = n
         elif tally == SAMPLED:
             sampled[int(key[0])][int(key[1], 16)] = n
         else:
@@ -244,6 +262,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         distinct_rows=distinct.pop(""),
         distinct=distinct,
         repeated=tuple(_repeated(identifiers, present, sampled)),
+        varying=tuple(varying[place] for place in sorted(varying)),
     )
 
 

@@ -1,0 +1,256 @@
+"""People in classes: k, l and t counted over people, from rows that say whose they are.
+
+A person counts once in each class. For l a person has the values of one row, the first in the order of their texts.
+Over people a row weighs one over the number of its person's rows. One shuffle brings the rows of a person together;
+then people add up by class like rows (see `tallies`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
+from tclose_spark.checks.classes.partial_figures import Criterion, DistanceCriterion
+from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
+from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expectations_of
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.table.arrays import IntArray, Mapper
+from tclose_spark.table.dictionaries import coded, group_equal
+from tclose_spark.table.domains import TupleCounts
+from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.people import PERSON, PersonRows, whole_people
+
+MOST_UNITS = 1 << 55
+"""What all people together weigh at most, so that exact numerators have 38 digits."""
+SUPPRESSED = "suppressed"
+FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
+OVER_PEOPLE = " over people"
+"""How the names of measures end that count people."""
+
+
+@dataclass(frozen=True)
+class PeopleTallies:
+    """The rows of a table by class, with whose they are.
+
+    whole: see `tallies.tally_classes`. SUPPRESSED is the last label. Two more values follow the sensitive ones: the
+        number of rows of the row's person, and 1 for the first row of a person in the class, otherwise 0.
+    """
+
+    whole: Table
+    _observed: Callable[[], Mapping[str, Any]]
+
+    @property
+    def classes(self) -> Table:
+        """The classes of the rows that are not suppressed, without SUPPRESSED."""
+        return _only(self.whole, "false")
+
+    @property
+    def suppressed(self) -> Table:
+        """The suppressed rows as a class, without SUPPRESSED."""
+        return _only(self.whole, "true")
+
+    @property
+    def in_several_classes(self) -> int:
+        """How many people have rows in several classes; available after the tallies were computed, like the others."""
+        return int(self._observed()[FIGURES[0]] or 0)
+
+    @property
+    def all_rows(self) -> Fingerprint:
+        """The fingerprint of the table."""
+        return self._fingerprint(*FIGURES[1:3])
+
+    @property
+    def released(self) -> Fingerprint:
+        """The fingerprint of the rows that are not suppressed, without whose they are."""
+        return self._fingerprint(*FIGURES[3:])
+
+    def _fingerprint(self, rows: str, digest: str) -> Fingerprint:
+        figures = self._observed()
+        return Fingerprint(int(figures[rows] or 0), int(figures[digest] or 0))
+
+
+def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) -> PeopleTallies:
+    """The tallies of a table with PERSON, an int64, and SUPPRESSED, its last two columns. One shuffle by person, one by
+    class.
+    """
+    names = schema_of(table).names
+    values = [*sensitive, "size", "first"]
+    schema = tally_schema(len(labels) + 1, len(values))
+    parts = pa.schema([*schema, *((name, pa.int64()) for name in FIGURES)])
+    tally = _tally([names.index(name) for name in (*labels, SUPPRESSED)], [names.index(s) for s in sensitive], parts)
+    tallied = map_batches(gather(select(table, names), [PERSON]), tally, parts)
+    watched, observed = observe(tallied, dict.fromkeys(FIGURES, "sum"))
+    return PeopleTallies(add_up(select(watched, schema.names), len(labels) + 1, schema), observed)
+
+
+def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema) -> Mapper:
+    """Tallies rows that are sorted by person. labels, sensitive: the places of these columns."""
+
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in whole_people(batches):
+            if batch.num_rows:
+                held = [coded(column) for column in batch.columns]
+                *released, person, suppressed = batch.columns
+                label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
+                class_ = group_equal(label)[0]
+                whose, in_class = PersonRows.of(person.to_numpy(), value), group_equal([held[-2], pa.array(class_)])[0]
+                here = PersonRows.of(in_class, value)
+                counted = [coded(pa.array(column).cast(pa.string())) for column in (whose.size, here.first.astype(int))]
+                classes = np.bincount(whose.lead[here.first], minlength=len(class_))
+                kept = [column.filter(pc.invert(suppressed)) for column in held[: len(released)]]
+                sides = Fingerprint.of(held), Fingerprint.of(kept)
+                figures = [int((classes > 1).sum()), *(x for side in sides for x in (side.rows, side.digest))]
+                yield _with_figures(
+                    ClassTally.of(label, None, [*value, *counted], np.ones_like(class_)), figures, schema
+                )
+
+    return tally
+
+
+def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) -> pa.RecordBatch:
+    """A tally with figures in its first row."""
+    part = tally.write(pa.schema(list(schema)[: -len(figures)]))
+    rest = [None] * (len(part) - 1)
+    return pa.RecordBatch.from_arrays(
+        [*part.columns, *(pa.array([n, *rest], pa.int64()) for n in figures)], schema=schema
+    )
+
+
+def _only(tallies: Table, suppressed: str) -> Table:
+    """The tallies of classes with this value of SUPPRESSED, the last label, without it."""
+    schema = schema_of(tallies)
+    place = sum(name.startswith("l") for name in schema.names) - 1
+    rest = schema.remove(place)
+
+    def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            here = batch.filter(pc.equal(batch.column(place), suppressed))
+            yield pa.RecordBatch.from_arrays([here.column(name) for name in rest.names], schema=rest)
+
+    return map_batches(tallies, only, rest)
+
+
+@dataclass(frozen=True)
+class JudgedPeople:
+    """What is required of the people of classes: a `ClassMeasure`.
+
+    `people`: how many there are. `people_units`: what they weigh.
+    Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of the distance over
+    people, the others over one row of each person.
+
+    attributes: over rows.
+    weighed: their distances over people, and what rounded weights leave of t.
+    units: what a person weighs.
+    """
+
+    attributes: tuple[JudgedAttribute, ...]
+    weighed: tuple[JudgedAttribute, ...]
+    units: int
+
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """See ClassMeasure."""
+        own = [(over_people(name), kind) for a in self.attributes for name, kind in a.fields() if _is_kept(name)]
+        return [("people", pa.int64()), ("people_units", pa.int64()), *own]
+
+    def of(self, classes: Classes) -> list[pa.Array]:
+        """See ClassMeasure."""
+        tuples, groups = classes.tuples, classes.tuples.groups
+        size, first = (np.array([int(str(text)) for text in column.to_pylist()]) for column in classes.of_person)
+        entry = tuples.values
+        firsts = np.flatnonzero(first[entry])
+        weights = tuples.counts * _weights(self.units, size)[entry]
+        arrays = [
+            pa.array(
+                np.bincount(tuples.owner, weights=tuples.counts * first[entry], minlength=groups).astype(np.int64)
+            ),
+            pa.array(np.add.reduceat(weights, tuples.starts)),
+        ]
+        for i, (a, weighed) in enumerate(zip(self.attributes, self.weighed, strict=True)):
+            values, m = classes.codes[entry, i], len(a.values)
+            shares = Histograms.tally(tuples.owner, values, weights, groups, m)
+            one_each = Histograms.tally(tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m)
+            names = [name for name, _ in a.fields()]
+            by_share = dict(zip(names, weighed.measured(shares), strict=True))
+            by_row = dict(zip(names, a.measured(one_each), strict=True))
+            distances = (a.column("emd"), a.column("numerator"), a.column("margin"))
+            arrays += [(by_share if name in distances else by_row)[name] for name in names if _is_kept(name)]
+        return arrays
+
+    def criteria(self, k: int | None, of: Sequence[Criterion]) -> list[Criterion]:
+        """k people, and the criteria of the attributes over people. of: those over rows."""
+        broken = None if k is None else ("people", k)
+        people = Criterion(
+            measure=f"k-anonymity{OVER_PEOPLE}", attribute=None, required=k, figure="people", broken=broken
+        )
+        units = {a.name: a.distance.scale * int(a.distance.table.sum()) for a in self.weighed}
+        return [people, *(_over_people(criterion, units) for criterion in of)]
+
+
+def judged_people(attributes: Sequence[JudgedAttribute], counts: Sequence[TupleCounts]) -> JudgedPeople:
+    """counts: of each attribute, the rows that classes are compared with, by (value, rows of the person)."""
+    by_size: Counter[int] = Counter()
+    for (_, size), n in counts[0].items():
+        by_size[int(str(size))] += n
+    people = sum(Fraction(n, size) for size, n in by_size.items())
+    most, exact = MOST_UNITS // math.ceil(people), math.lcm(*by_size)
+    units = min(exact, most)
+    rounding = Fraction(0) if units == exact else Fraction(2 * max(by_size), units)
+    weighed = []
+    for a, by_value in zip(attributes, counts, strict=True):
+        place, table = {value: code for code, value in enumerate(a.values)}, np.zeros(len(a.values), dtype=np.int64)
+        sizes = np.array([int(str(size)) for _, size in by_value])
+        codes, rows = np.array([place[value] for value, _ in by_value]), np.array([*by_value.values()])
+        np.add.at(table, codes, rows * _weights(units, sizes))
+        t = a.settings.t if a.settings.t is None else a.settings.t - rounding
+        settings = a.settings.model_copy(update={"t": t})
+        weighed.append(replace(a, distance=replace(a.distance, table=table), settings=settings))
+    return JudgedPeople(tuple(attributes), tuple(weighed), units)
+
+
+def over_people(column: str) -> str:
+    """The column of the class table that counts people, for one that counts rows."""
+    return f"people_{column}"
+
+
+def _is_kept(column: str) -> bool:
+    """Whether a column of an attribute is also made over people."""
+    return not column.startswith(("mode_", "gain_"))
+
+
+def _weights(units: int, sizes: IntArray) -> IntArray:
+    """What a row of people with so many rows weighs, rounded."""
+    return (2 * units + sizes) // (2 * sizes)
+
+
+def _over_people(criterion: Criterion, units: Mapping[str, int]) -> Criterion:
+    """A criterion of an attribute over people."""
+    broken = criterion.broken and (over_people(criterion.broken[0]), criterion.broken[1])
+    changed: dict[str, Any] = {"measure": criterion.measure + OVER_PEOPLE, "figure": over_people(criterion.figure)}
+    if isinstance(criterion, DistanceCriterion):
+        unit = units[str(criterion.attribute)]
+        changed |= {"numerator": over_people(criterion.numerator), "unit": unit, "size": "people_units"}
+    return replace(criterion, broken=broken, **changed)
+
+
+def expect_people(k: int, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
+    """The suite over the people of classes, beside that over rows."""
+    of_rows = expectations_of(k, attributes)
+    people = expect_at_least("people", k, f"k-anonymity: every class has at least {k} people")
+    return [expect_present("people"), people, *(_expect_over_people(one) for one in of_rows[2:])]
+
+
+def _expect_over_people(expectation: Expectation) -> Expectation:
+    """An expectation on a column of an attribute, over people."""
+    arguments = tuple((name, over_people(x) if name == "column" else x) for name, x in expectation.arguments)
+    return Expectation(expectation.type, arguments, expectation.meaning + OVER_PEOPLE)

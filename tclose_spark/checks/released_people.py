@@ -1,0 +1,92 @@
+"""The people of a written release, from `internal/people`: each row as it was published, and its person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.checks.classes.class_table import Classes, ClassMeasure, JudgedAttribute
+from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
+from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judged_people, tally_people
+from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, keep
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.table.domains import TupleCounts
+from tclose_spark.table.fingerprint import Fingerprint
+
+
+@dataclass(frozen=True)
+class ReleasedPeople:
+    """tallied: all rows by class, with whose they are. labels, sensitive: how many columns there are of each."""
+
+    tallied: PeopleTallies
+    labels: int
+    sensitive: int
+
+    def judged(self, attributes: Sequence[JudgedAttribute], with_suppressed: bool) -> JudgedPeople:
+        """What is required of the people of classes. with_suppressed: whether classes are compared with all rows, not
+        with the released ones.
+        """
+        rows = self.tallied.whole if with_suppressed else self.tallied.classes
+        return judged_people(attributes, [self._counts(rows, i, self.sensitive) for i in range(self.sensitive)])
+
+    def suppressed_class(self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople) -> ClassFigures:
+        """The figures of the suppressed rows as one class, with the guarantees of every class."""
+        (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
+        classes = Classes.of(ClassTally.whole(batch, self.labels), attributes)
+        columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": classes.sizes}
+        measures: list[ClassMeasure] = [*attributes, judged]
+        for measure in measures:
+            columns |= dict(zip((name for name, _ in measure.fields()), measure.of(classes), strict=True))
+        return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes, judged)
+
+    def disagreements(self, released: Fingerprint, recorded: str | None, together: bool) -> list[str]:
+        """What is wrong with the rows. released: the fingerprint of the release. recorded: that of `internal/people`
+        when it was written. together: whether all rows of a person must be in one class.
+        """
+        problems = []
+        if self.tallied.released != released:
+            problems.append("internal/people has not the rows of the release, so its people cannot be counted")
+        if str(self.tallied.all_rows) != recorded:
+            problems.append("internal/people that was read back differs from the one that was written")
+        if together and self.tallied.in_several_classes:
+            problems.append(
+                f"{self.tallied.in_several_classes:,} people have rows in several classes, and attributes.person "
+                "requires one (rows: together)"
+            )
+        return problems
+
+    @cached_property
+    def sizes(self) -> dict[int, int]:
+        """How many people have each number of rows, suppressed ones included."""
+        counts = self._counts(self.tallied.whole, self.sensitive)
+        return {int(str(size)): rows // int(str(size)) for (size,), rows in counts.items()}
+
+    def _counts(self, tallies: Table, *columns: int) -> TupleCounts:
+        counts = count_tuples(tallies, [f"v{i}" for i in columns])
+        if counts is None:
+            raise GuaranteeError(
+                f"sensitive values have more than {MOST_VALUES:,} combinations with rows of a person; use coarser ones"
+            )
+        return counts
+
+
+@contextmanager
+def released_people(
+    table: Table | None, labels: Sequence[str], sensitive: Sequence[str]
+) -> Iterator[ReleasedPeople | None]:
+    """The people of a release; None if a row is taken for a person. table: `internal/people`. labels, sensitive: the
+    published columns.
+    """
+    if table is None:
+        yield None
+        return
+    tallied = tally_people(table, labels, sensitive)
+    with keep(tallied.whole) as whole:
+        yield ReleasedPeople(replace(tallied, whole=whole), len(labels), len(sensitive))

@@ -1,0 +1,130 @@
+"""The closeness tree where people are counted.
+
+Blocks are boxes of the table, so all rows of a person are in one block. There the tree and the exchange put units into
+classes: people by their first rows if a person's rows stay together, otherwise rows. They know nothing of the other
+rows of a person. So classes are merged with their neighbours until all meet what is required of rows and of people, and
+merged classes are cut again where both sides do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.dense import Dense
+from tclose_spark.methods.blocks.figures import TOTALS, by_class, closeness_ratios, describe_figures, figures_of_block
+from tclose_spark.methods.blocks.layout import BlockLayout, Totals
+from tclose_spark.methods.blocks.plan import BlocksPlan
+from tclose_spark.methods.closeness_tree.classes import put_into_classes
+from tclose_spark.methods.closeness_tree.disjoint import searches_of
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort, effort_of
+from tclose_spark.methods.closeness_tree.settings import ClosenessTree
+from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
+from tclose_spark.methods.method import PlanningInput, PlanReport
+from tclose_spark.methods.people import of_first_rows
+from tclose_spark.methods.regions.block import RegionBlock, RegionDense
+from tclose_spark.methods.regions.cutting import RegionGrowth
+from tclose_spark.methods.regions.planning import plan_regions
+from tclose_spark.methods.regions.search import RegionSearch, find_regions
+from tclose_spark.table.arrays import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleTreePlan(BlocksPlan):
+    """See the module.
+
+    units: makes blocks of units.
+    effort: the work done for each block.
+    cuts: how merged classes are cut.
+    """
+
+    layout: BlockLayout
+    units: Dense
+    effort: Effort
+    cuts: RegionGrowth
+    figures: ClassVar[Totals] = {**TOTALS, "merged": "sum"}
+
+    def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
+        """See BlocksPlan."""
+        unit, member = self._units(block)
+        cells = np.bincount(block.cell[unit], minlength=len(self.units.attributes.cells))
+        classes = np.zeros(len(block.cell), dtype=np.int64)
+        if self.units.holds(cells):
+            of_units = replace(block.take(unit), requirement=self.units.requirement(len(unit)))
+            classes = put_into_classes(of_units, GROWTHS[0], self.effort)[0][member]
+        assert isinstance(block, RegionBlock)
+        merged, gone = merge_until_all_hold(block, classes)
+        classes = self._cut_again(block, merged)
+        return classes, {**figures_of_block(block, classes, closeness_ratios(block, classes)), "merged": gone}
+
+    def _cut_again(self, block: RegionBlock, classes: IntArray) -> IntArray:
+        """The classes, each cut where all sides meet the requirement."""
+        order, starts = by_class(classes)
+        found, made = np.empty_like(classes), 0
+        for start, end in pairwise(starts.tolist()):
+            rows = order[start:end]
+            regions, _ = find_regions(block.take(rows), RegionSearch(self.cuts))
+            found[rows], made = made + regions, made + int(regions.max()) + 1
+        return found
+
+    def _units(self, block: Block) -> tuple[IntArray, IntArray]:
+        """(the row that stands for each unit, the unit of each row)."""
+        people = self.layout.dense.attributes.people
+        assert people is not None
+        assert block.person is not None
+        if not people.together:
+            return np.arange(len(block.cell)), np.arange(len(block.cell))
+        first = np.flatnonzero(people.first[block.cell])
+        unit = np.empty(len(first), dtype=np.int64)
+        unit[block.person[first]] = np.arange(len(first))
+        return first, unit[block.person]
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan."""
+        merged = {"merged": int(figures["merged"])}
+        return {"blocks": self.blocks, "tasks": self.tasks, **describe_figures(figures), **merged}
+
+    def to_json(self) -> dict[str, Any]:
+        """See Plan."""
+        return self.layout.to_json()
+
+    def report(self) -> PlanReport:
+        """See Plan."""
+        layout = self.layout
+        return PlanReport(
+            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
+            note=f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, tasks: {self.tasks:,}",
+        )
+
+
+def make_plan(given: PlanningInput) -> PeopleTreePlan:
+    """Plans the closeness tree for a table whose people are counted.
+
+    Raises:
+        UnreachableError: if even the whole table does not meet the requirement.
+    """
+    effort = effort_of(given.settings)
+    growth = searches_of(given.settings, given.attributes.rows, given.k)[0].growth
+    layout = plan_regions(given, growth, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
+    return PeopleTreePlan(layout=layout, units=units_of(given.attributes, given.k), effort=effort, cuts=growth)
+
+
+def read_plan(
+    tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
+) -> PeopleTreePlan:
+    """The plan that `PeopleTreePlan.to_json` wrote."""
+    layout, cuts = BlockLayout.from_json(tree, RegionDense(attributes, k)), searches_of(settings, attributes.rows, k)
+    units = units_of(attributes, k)
+    return PeopleTreePlan(layout=layout, units=units, effort=effort_of(settings), cuts=cuts[0].growth)
+
+
+def units_of(attributes: ResolvedAttributes, k: int) -> Dense:
+    """Makes blocks of units: first rows if a person's rows must be together, otherwise rows."""
+    together = attributes.people is not None and attributes.people.together
+    return Dense(of_first_rows(attributes) if together else replace(attributes, people=None), k)

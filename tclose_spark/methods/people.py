@@ -1,0 +1,123 @@
+"""What classes must meet where people are counted: k people, each l over people, and each t over people too.
+
+A person counts for k and l by the first row alone, so a person whose first row is elsewhere does not count. Classes
+then have at least the people that are required. Over people, a row weighs one over the number of its person's rows.
+Both add up like rows, so what holds for cells holds for classes. Distances are doubles here, with a margin below t; the
+verifier counts people exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.measures import diversity
+from tclose_spark.measures.distances.ground_distances import GroundDistance
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
+from tclose_spark.table.arrays import IntArray
+
+MARGIN = 1e-9
+"""How far below t a distance over people must be, because it is computed in doubles."""
+
+
+@dataclass(frozen=True)
+class PeopleRequirement:
+    """attributes: of a table whose people are counted. k: people of a class."""
+
+    attributes: ResolvedAttributes
+    k: int
+
+    def broken(
+        self, group: IntArray, cell: IntArray, rows: IntArray, groups: int, cell_rows: IntArray | None = None
+    ) -> NDArray[np.bool_]:
+        """Which groups of rows are no class, shape (groups,). Entry i is `rows[i]` rows of `cell[i]` in `group[i]`.
+
+        cell_rows: rows of each cell of what distances are measured from, the whole table unless given, shape (cells,).
+        """
+        people = self._people
+        broken = self.poor(group, cell, rows, groups)
+        for a, distance in zip(self.attributes.sensitive, self.distances(cell_rows), strict=True):
+            values = self.attributes.cells[cell, a.column]
+            if a.t is not None and a.t < 1:
+                shares: Any = rows * people.share[cell]
+                classes = Histograms.tally(group, values, shares, groups, len(a.domain.values))
+                broken |= distance.distances(classes) > float(a.t) - MARGIN
+            if a.l.entropy is not None or a.l.recursive is not None:
+                firsts, some = self._firsts(a, group, cell, rows)
+                broken[some] |= ~_are_diverse(firsts, a)
+        return broken
+
+    def poor(self, group: IntArray, cell: IntArray, rows: IntArray, groups: int) -> NDArray[np.bool_]:
+        """Which groups have fewer than k people, or fewer values than distinct l, shape (groups,)."""
+        people = np.bincount(group, weights=rows * self._people.first[cell], minlength=groups)
+        poor: NDArray[np.bool_] = people < self.k
+        for a in self.attributes.sensitive:
+            if (a.l.distinct or 1) > 1:
+                firsts, some = self._firsts(a, group, cell, rows)
+                poor[some] |= diversity.distinct(firsts) < (a.l.distinct or 1)
+        return poor
+
+    def distances(self, cell_rows: IntArray | None = None) -> list[GroundDistance]:
+        """The distances over people from rows with these cells, by sensitive attribute."""
+        rows = self.attributes.cell_rows if cell_rows is None else cell_rows
+        shares, distances = rows * self._people.share, []
+        for a in self.attributes.sensitive:
+            table: Any = np.bincount(self.attributes.cells[:, a.column], shares, len(a.domain.values))
+            distances.append(a.distance.of(table, a.domain.values, a.hierarchy))
+        return distances
+
+    @property
+    def _people(self) -> CellPeople:
+        assert self.attributes.people is not None
+        return self.attributes.people
+
+    def _firsts(
+        self, a: ResolvedSensitive, group: IntArray, cell: IntArray, rows: IntArray
+    ) -> tuple[Histograms, IntArray]:
+        """(the values of the first rows of people in the groups that have any, which groups these are)."""
+        first = np.flatnonzero(self._people.first[cell])
+        some, place = np.unique(group[first], return_inverse=True)
+        values = self.attributes.cells[cell[first], a.column]
+        return Histograms.tally(place, values, rows[first], len(some), len(a.domain.values)), some
+
+
+def _are_diverse(firsts: Histograms, a: ResolvedSensitive) -> NDArray[np.bool_]:
+    """Which histograms of people have the entropy and the recursive l of an attribute."""
+    diverse = np.ones(firsts.groups, dtype=np.bool_)
+    if a.l.entropy is not None:
+        diverse &= diversity.entropy_margins(firsts, a.l.entropy) >= 0
+    if a.l.recursive is not None:
+        diverse &= (diversity.recursive_margins(firsts, a.l.recursive.c, a.l.recursive.l) > 0).astype(np.bool_)
+    return diverse
+
+
+def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
+    """The attributes of a table with the first row of each person, whose rows are its people."""
+    assert attributes.people is not None
+    rows = attributes.cell_rows * attributes.people.first
+    sensitive = []
+    for a in attributes.sensitive:
+        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
+        domain = replace(a.domain, counts=tuple(counts.tolist()))
+        sensitive.append(replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy)))
+    return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows, people=None)
+
+
+def require_constant(attributes: ResolvedAttributes) -> None:
+    """Raises ConfigurationError if all rows of a person must be in one class, and their quasi-identifiers differ. For
+    methods that assign rows to classes by their quasi-identifiers.
+    """
+    if attributes.people is None or not any(attributes.people.varying):
+        return
+    varying = zip(attributes.quasi_identifiers, attributes.people.varying, strict=True)
+    found = [f"{quasi.name!r} (of {people:,} people)" for quasi, people in varying if people]
+    raise ConfigurationError(
+        f"attributes.person: rows of one person differ in {', '.join(found)}, so this method cannot keep them in one "
+        "class; use method: {name: closeness_tree} with overlap: allowed, or let them be in several classes with "
+        "rows: apart"
+    )

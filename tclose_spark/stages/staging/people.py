@@ -1,0 +1,53 @@
+"""Rows of a person, one after another, while they are staged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import gather, map_batches, schema_of
+from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.people import PERSON, PersonRows, ranks
+from tclose_spark.table.row_hash import RowHash
+
+
+def by_person(table: Table, secret: str) -> Table:
+    """The rows of a table whose last column identifies a person, those of a person one after another. The column
+    becomes PERSON, its keyed hash, missing where it is missing or empty. Other columns are numbered.
+    """
+    types = [field.type for field in schema_of(table)][:-1]
+    schema = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), (PERSON, pa.int64())])
+    keyed = RowHash.of(f"person {secret}", 1)
+
+    def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *columns, person = batch.columns
+            known = person.is_valid()
+            if pa.types.is_string(person.type):
+                known = pc.and_(known, pc.not_equal(person.fill_null(""), ""))
+            hashes = pa.array(keyed.of_rows([person]).view(np.int64))
+            yield pa.RecordBatch.from_arrays([*columns, pc.if_else(known, hashes, None)], schema=schema)
+
+    return gather(map_batches(table, hashed, schema), [PERSON])
+
+
+def person_columns(
+    columns: StagedColumns, held: Sequence[pa.Array], person: Sequence[pa.Array], hashes: HashArray
+) -> tuple[list[pa.Array], list[int]]:
+    """(the columns `of_person` of whole people's rows; by quasi-identifier, how many people have several values).
+    person: PERSON, or nothing if a row is taken for a person.
+    """
+    if not person:
+        return [], []
+    known, quasi = person[0].fill_null(0), columns.quasi(held)
+    rows = PersonRows.of(known.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)])
+    made = [known, pa.array(rows.size, pa.int32()), pa.array(rows.first)]
+    if columns.person == "apart":
+        return made, []
+    lead = pa.array(rows.lead)
+    return [*made, *(column.take(lead) for column in quasi)], [rows.varying(column) for column in quasi]

@@ -1,0 +1,107 @@
+"""Rows by person: how many rows a person has, and which of them is the first.
+
+A person's first row stands for the person where people are counted. It is the first in the order of the sensitive
+values' texts, so that it follows from the rows' content alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.dictionaries import coded, codes_of
+
+PERSON = "person"
+"""The keyed hash of a person, an int64: of staged rows, and of `internal/people`."""
+ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
+
+
+@dataclass(frozen=True, kw_only=True)
+class People:
+    """The people of the input.
+
+    people: how many there are.
+    sizes: the numbers of rows that people have, ascending.
+    varying: by quasi-identifier, how many people have several values of it.
+    """
+
+    people: int
+    sizes: tuple[int, ...]
+    varying: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonRows:
+    """Whole people's rows. All arrays have shape (n,).
+
+    size: the number of rows of each row's person.
+    lead: the place of the first row of each row's person.
+    """
+
+    size: IntArray
+    lead: IntArray
+
+    @staticmethod
+    def of(person: IntArray, texts: Sequence[pa.Array], ties: Sequence[IntArray] = ()) -> PersonRows:
+        """The rows of these people. texts: the sensitive values. ties: decide between equal texts.
+
+        >>> rows = PersonRows.of(np.array([7, 3, 7]), [pa.array(["flu", "gout", "cold"])])
+        >>> rows.size.tolist(), rows.lead.tolist(), rows.first.tolist()
+        ([2, 1, 2], [2, 1, 2], [False, True, True])
+        """
+        order = np.lexsort((*reversed([*map(ranks, texts), *ties]), person))
+        starts = np.flatnonzero(np.diff(person[order], prepend=~person[order[:1]]))
+        sizes = np.diff(np.append(starts, len(order)))
+        size, lead = np.empty((2, len(order)), dtype=np.int64)
+        size[order], lead[order] = np.repeat(sizes, sizes), np.repeat(order[starts], sizes)
+        return PersonRows(size=size, lead=lead)
+
+    @property
+    def first(self) -> NDArray[np.bool_]:
+        """Whether each row is the first of its person."""
+        first: NDArray[np.bool_] = self.lead == np.arange(len(self.lead))
+        return first
+
+    def varying(self, column: pa.Array) -> int:
+        """How many of these people have several values of a column."""
+        codes = codes_of(coded(column))
+        return len(np.unique(self.lead[codes != codes[self.lead]]))
+
+
+def ranks(column: pa.Array) -> IntArray:
+    """The place of each value in their order, shape (n,). A missing value comes first.
+
+    >>> ranks(pa.array(["flu", None, "cold", "flu"])).tolist()
+    [2, 0, 1, 2]
+    """
+    distinct = coded(column)
+    place = np.empty(len(distinct.dictionary), dtype=np.int64)
+    place[pc.array_sort_indices(distinct.dictionary, null_placement="at_start").to_numpy()] = np.arange(len(place))
+    return place[codes_of(distinct)]
+
+
+def whole_people(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows that are sorted by PERSON, some at once, so that the rows of a person come together."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows < ROWS_AT_ONCE or not batch.num_rows:
+            continue
+        table = pa.Table.from_batches(held).combine_chunks()
+        (whole,) = table.to_batches()
+        person = whole[PERSON].fill_null(0).to_numpy()
+        others = np.flatnonzero(person != person[-1])
+        last = int(others[-1]) + 1 if len(others) else 0  # where the last person begins, who may go on
+        if last:
+            yield whole.slice(0, last)
+        held, rows = [whole.slice(last)], whole.num_rows - last
+    if rows:
+        yield from pa.Table.from_batches(held).combine_chunks().to_batches()
