@@ -23,23 +23,22 @@ from tclose_spark.table.fingerprint import Fingerprint
 
 @dataclass(frozen=True)
 class ReleasedPeople:
-    """tallied: all rows by class, with whose they are. labels, sensitive: how many columns there are of each."""
+    """tallied: all rows by class, with whose they are."""
 
     tallied: PeopleTallies
-    labels: int
-    sensitive: int
 
     def judged(self, attributes: Sequence[JudgedAttribute], with_suppressed: bool) -> JudgedPeople:
         """What is required of the people of classes. with_suppressed: whether classes are compared with all rows, not
         with the released ones.
         """
         rows = self.tallied.whole if with_suppressed else self.tallied.classes
-        return judged_people(attributes, [self._counts(rows, i, self.sensitive) for i in range(self.sensitive)])
+        sizes = self.tallied.sensitive  # the place of the numbers of rows among the values
+        return judged_people(attributes, [self._counts(rows, i, sizes) for i in range(sizes)])
 
     def suppressed_class(self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople) -> ClassFigures:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
-        classes = Classes.of(ClassTally.whole(batch, self.labels), attributes)
+        classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
         columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": classes.sizes}
         measures: list[ClassMeasure] = [*attributes, judged]
         for measure in measures:
@@ -65,7 +64,7 @@ class ReleasedPeople:
     @cached_property
     def sizes(self) -> dict[int, int]:
         """How many people have each number of rows, suppressed ones included."""
-        counts = self._counts(self.tallied.whole, self.sensitive)
+        counts = self._counts(self.tallied.whole, self.tallied.sensitive)
         return {int(str(size)): rows // int(str(size)) for (size,), rows in counts.items()}
 
     def _counts(self, tallies: Table, *columns: int) -> TupleCounts:
@@ -89,4 +88,4 @@ def released_people(
         return
     tallied = tally_people(table, labels, sensitive)
     with keep(tallied.whole) as whole:
-        yield ReleasedPeople(replace(tallied, whole=whole), len(labels), len(sensitive))
+        yield ReleasedPeople(replace(tallied, whole=whole))

@@ -45,20 +45,35 @@ class PeopleTallies:
 
     whole: see `tallies.tally_classes`. SUPPRESSED is the last label. Two more values follow the sensitive ones: the
         number of rows of the row's person, and 1 for the first row of a person in the class, otherwise 0.
+    labels, sensitive: how many columns there are of each, without these.
     """
 
     whole: Table
+    labels: int
+    sensitive: int
     _observed: Callable[[], Mapping[str, Any]]
 
     @property
     def classes(self) -> Table:
         """The classes of the rows that are not suppressed, without SUPPRESSED."""
-        return _only(self.whole, "false")
+        return self._only("false")
 
     @property
     def suppressed(self) -> Table:
         """The suppressed rows as a class, without SUPPRESSED."""
-        return _only(self.whole, "true")
+        return self._only("true")
+
+    def _only(self, suppressed: str) -> Table:
+        """The classes with this value of SUPPRESSED, without it."""
+        schema, place = tally_schema(self.labels, self.sensitive + 2), self.labels
+
+        def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                here = batch.filter(pc.equal(batch.column(place), suppressed))
+                columns = here.columns[:place] + here.columns[place + 1 :]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return map_batches(self.whole, only, schema)
 
     @property
     def in_several_classes(self) -> int:
@@ -91,7 +106,8 @@ def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) 
     tally = _tally([names.index(name) for name in (*labels, SUPPRESSED)], [names.index(s) for s in sensitive], parts)
     tallied = map_batches(gather(select(table, names), [PERSON]), tally, parts)
     watched, observed = observe(tallied, dict.fromkeys(FIGURES, "sum"))
-    return PeopleTallies(add_up(select(watched, schema.names), len(labels) + 1, schema), observed)
+    whole = add_up(select(watched, schema.names), len(labels) + 1, schema)
+    return PeopleTallies(whole, len(labels), len(sensitive), observed)
 
 
 def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema) -> Mapper:
@@ -125,20 +141,6 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
     return pa.RecordBatch.from_arrays(
         [*part.columns, *(pa.array([n, *rest], pa.int64()) for n in figures)], schema=schema
     )
-
-
-def _only(tallies: Table, suppressed: str) -> Table:
-    """The tallies of classes with this value of SUPPRESSED, the last label, without it."""
-    schema = schema_of(tallies)
-    place = sum(name.startswith("l") for name in schema.names) - 1
-    rest = schema.remove(place)
-
-    def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            here = batch.filter(pc.equal(batch.column(place), suppressed))
-            yield pa.RecordBatch.from_arrays([here.column(name) for name in rest.names], schema=rest)
-
-    return map_batches(tallies, only, rest)
 
 
 @dataclass(frozen=True)
