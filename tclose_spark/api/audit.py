@@ -68,6 +68,7 @@ def audit(
     t: Any = None,
     *,
     n: int | None = None,
+    person: str | None = None,
     gain: Any = "0.2",
     spec: Spec | None = None,
     hierarchies: Mapping[str, str | PathLike[str]] | None = None,
@@ -89,11 +90,13 @@ def audit(
     sensitive: the columns to protect: `{"salary": "ordered"}`, or settings as in a run file.
     k, t: required; t is of the attributes without a t of their own. Measures without a threshold are reported.
     n: require (n, t)-closeness: t to a natural superset of n records.
+    person: the column that identifies people, who may have several rows; k, l and t are then also judged over people.
     gain: a class is exposed to an attack that raises a belief by more than this.
     spec: a run file that describes the columns, in place of both.
     hierarchies: of quasi-identifiers, files by column.
     reference: a table to compare the distribution of the classes with.
-    background: people whom an adversary knows, by their raw quasi-identifiers.
+    background: people whom an adversary knows, by their raw quasi-identifiers; with the person's column, several rows
+        may be of one person.
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.
@@ -104,7 +107,7 @@ def audit(
         ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
-    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain)
+    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain, person=person)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 
     def judge(judged: Any, compared: Any = None, people: Any = None) -> AuditResult:
@@ -143,7 +146,7 @@ def explain(
         ConfigurationError: naming the argument that is wrong.
         InputError: if the table has no such class, or several.
     """
-    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2")
+    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2", person=None)
 
     def explained(judged: Any, compared: Any = None, people: Any = None) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
@@ -207,7 +210,7 @@ def _question(
                 "--config says which columns are what; leave out --quasi-identifiers, --sensitive and --hierarchy"
             )
         tree = {"name": "audit", "input": {"path": "-"}, "output": {"path": "/-"}, **tree_of(spec)}
-        return question_from_run_file(spec_of(tree), asked["k"], asked["t"], asked["n"], asked["gain"])
+        return question_from_run_file(spec_of(tree), **asked)
     if not quasi_identifiers:
         raise ConfigurationError(
             "which columns are quasi-identifiers? Give "
@@ -224,7 +227,7 @@ def _question(
         for name, settings in columns.items():
             if isinstance(settings.get("hierarchy"), str):
                 settings["hierarchy"] = resolve(settings["hierarchy"], f"{role}.{name}.hierarchy", Path.cwd())
-    return question_from_columns(quasi, attributes, asked["k"], asked["t"], asked["n"], asked["gain"])
+    return question_from_columns(quasi, attributes, **asked)
 
 
 def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:

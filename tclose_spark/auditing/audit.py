@@ -21,9 +21,11 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.people import expect_people
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
+from tclose_spark.checks.released_people import released_people
 from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
@@ -92,11 +94,15 @@ def audit_table(
     with ExitStack() as stack:
         stack.enter_context(sized_shuffles(session_of(table), inputs.rows))
         names = list(question.sensitive_attributes)
-        tallied = tally_classes(inputs.table, question.labels, names)
+        of_people = None if question.person is None else inputs.table
+        whose = stack.enter_context(released_people(of_people, question.labels, names))
+        tallied = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
         tallies = stack.enter_context(keep(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
         notes = list(measures.notes)
-        classes = class_table(tallies, measures.quasi, measures.attributes, measures.columns)
+        required = None if whose is None else whose.judged(measures.attributes, with_suppressed=False)
+        more = [*measures.columns, *([] if required is None else [required])]
+        classes = class_table(tallies, measures.quasi, measures.attributes, more)
         classes = stack.enter_context(keep(classes))
         if question.n is not None:
             extended, search_notes = find_supersets(
@@ -108,11 +114,11 @@ def audit_table(
             with private(classes_output):
                 write_delta(classes, classes_output)
         tuples = [measures.tuples.criterion(names)] if measures.tuples else []
-        figures = class_figures(classes, question.k, measures.quasi, measures.attributes, more=tuples)
+        figures = class_figures(classes, question.k, measures.quasi, measures.attributes, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         joined = None
         if inputs.background is not None:
-            joined, join_notes = _join(classes, tallies, inputs.background, question, measures, trees)
+            joined, join_notes = _join(classes, tallies, inputs, measures, trees)
             notes += join_notes
         suite = suite_of(question, measures.attributes)
         audit = AuditResult(
@@ -123,6 +129,7 @@ def audit_table(
             background=joined,
             notes=tuple(notes),
             suite=suite_json("every class", suite),
+            people=None if whose is None else whose.sizes,
         )
         if validate(classes, "every class", suite, figures.classes).passed != audit.holds:
             raise GuaranteeError(
@@ -134,7 +141,8 @@ def audit_table(
 def suite_of(question: AuditQuestion, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The expectations over the class table that state the requirements."""
     if question.n is None:
-        return [expect_some_rows(), *expectations_of(question.k, attributes)]
+        of_people = [] if question.person is None else expect_people(question.k, attributes)
+        return [expect_some_rows(), *expectations_of(question.k, attributes), *of_people]
     reported = expectations_of(question.k, without_t(attributes))
     return [expect_some_rows(), *reported, *expect_supersets(attributes)]
 
@@ -147,6 +155,10 @@ def _check_options(
         raise ConfigurationError(
             "--n and --reference: natural supersets are parts of the table, and the reference is another table; give "
             "one of the two"
+        )
+    if question.person is not None and reference is not None:
+        raise ConfigurationError(
+            "--person and --reference: people are compared with the people of the table itself; give one of the two"
         )
     if question.aggregates and background is not None:
         raise ConfigurationError(
@@ -200,13 +212,16 @@ def _guarantees(
 def _join(
     classes: Table,
     tallies: Table,
-    background: Table,
-    question: AuditQuestion,
+    inputs: AuditInputs,
     measures: AuditMeasures,
     trees: Mapping[str, Hierarchy],
 ) -> tuple[BackgroundJoin, list[str]]:
     """(the join with the background table and, if attacks are measured, the minimality attack; notes)."""
-    joined = join_background(classes, background, measures.quasi, trees)
+    question, background = inputs.question, inputs.background
+    assert background is not None
+    joined = join_background(
+        classes, background, measures.quasi, trees, None if question.person is None else inputs.table
+    )
     if not measures.attacks:
         return joined, []
     guesses = guess_people(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.auditing.people import with_people
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
@@ -15,7 +16,7 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import read_hierarchies
-from tclose_spark.io.tables.check_columns import check_readable
+from tclose_spark.io.tables.check_columns import SUPPRESSED, check_readable
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
@@ -24,6 +25,7 @@ from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.people import PERSON
 
 COUNTS = pa.schema([("n", pa.list_(pa.int64()))])
 BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
@@ -32,6 +34,8 @@ BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """Checked tables of the columns in use, with texts after their `text` options.
+
+    If people are counted, the table ends as `with_people` says, and so does a background table that has their column.
 
     question: with every pair of bounds as one quasi-identifier.
     rows: of the largest table that classes are made of or joined with.
@@ -58,12 +62,17 @@ def prepare_inputs(
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
     question, notes = with_bounds(table, question)
-    check_columns(table, question.labels, sensitive, "the table")
-    table = normal_texts(table, [*question.labels, *sensitive], sensitive)
+    check_columns(table, question.labels, sensitive, "the table", question.persons)
+    table = normal_texts(table, [*question.labels, *sensitive, *question.persons], sensitive)
     rows = count_rows(table, "the table")
+    if question.person is not None:
+        table = with_people(table, question.person, "the table")
     if background is not None:
-        background = normal_texts(background, [*question.quasi_identifiers, *known_of_people], known_of_people)
+        known = [*question.quasi_identifiers, *known_of_people, *question.persons]
+        background = normal_texts(background, known, known_of_people)
         rows = max(rows, count_rows(background, "the background table"))
+        if question.person is not None and question.person in schema_of(background).names:
+            background = with_people(background, question.person, "the background table")
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
         reference = normal_texts(reference, list(sensitive), sensitive)
@@ -125,16 +134,19 @@ def hierarchies_of(
     return {**given, **{name: given[name].with_missing(f"hierarchies: {name}") for name in leaf}}
 
 
-def check_columns(table: Table, labels: Sequence[str], sensitive: Iterable[str], what: str) -> None:
+def check_columns(
+    table: Table, labels: Sequence[str], sensitive: Iterable[str], what: str, persons: Sequence[str] = ()
+) -> None:
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
     schema, sensitive = schema_of(table), list(sensitive)
-    names = schema.names
-    for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive)):
+    names, needed = schema.names, [*labels, *sensitive, *persons]
+    made = {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]} if persons else ()
+    if made:
+        raise InputError(f"--person: {what} has a column {min(made)!r}, and so names its own; rename it")
+    for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive), ("person", persons)):
         for column in columns:
             if column not in names:
-                raise InputError(
-                    f"{role} {column!r} is not in {what}; {instead_of(column, names, [*labels, *sensitive])}"
-                )
+                raise InputError(f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}")
             if names.count(column) > 1 or [name.lower() for name in names].count(column.lower()) > 1:
                 raise InputError(
                     f"{role} {column!r}: {what} has a duplicate, several columns of this name but for case; rename them"

@@ -34,6 +34,8 @@ class AuditQuestion(Section):
     """A rise in belief above which a class counts as exposed to an attack."""
     aggregates: bool = False
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
+    person: str | None = None
+    """The column that identifies people, who may have several rows."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
 
@@ -41,12 +43,16 @@ class AuditQuestion(Section):
     def _fitting(self) -> Self:
         if not 0 <= self.gain <= 1:
             raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
-        made = [*self.labels, *self.sensitive_attributes]
+        made = [*self.labels, *self.sensitive_attributes, *self.persons]
         for column in made:
             if made.count(column) > 1:
                 raise ValueError(
                     f"column {column!r} has two roles, or is both a bound and a quasi-identifier; expected one role"
                 )
+        if self.n is not None and self.person is not None:
+            raise ValueError(
+                f"n is {self.n} and person is {self.person!r}: (n, t)-closeness is judged over rows only; leave out one"
+            )
         if self.n is not None and self.aggregates:
             raise ValueError(
                 f"n is {self.n}, but with method.representative the table has aggregates, which define no natural "
@@ -69,6 +75,11 @@ class AuditQuestion(Section):
         """The columns that define the equivalence classes."""
         return [column for columns in self.columns.values() for column in columns]
 
+    @property
+    def persons(self) -> list[str]:
+        """The column that identifies people; none if a row is taken for a person."""
+        return [] if self.person is None else [self.person]
+
 
 def question_from_columns(
     quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
@@ -78,12 +89,14 @@ def question_from_columns(
     n: int | None = None,
     gain: Any = "0.2",
     aggregates: bool = False,
+    person: str | None = None,
 ) -> AuditQuestion:
     """The question about columns with settings as in a run file.
 
         question_from_columns(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)
 
     t: of the sensitive attributes without their own.
+    person: the column that identifies people, who may have several rows.
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
@@ -104,16 +117,22 @@ def question_from_columns(
     }
     try:
         columns = {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own}
-        return AuditQuestion.model_validate({**columns, "k": k, "n": n, "gain": gain, "aggregates": aggregates})
+        asked = {"k": k, "n": n, "gain": gain, "aggregates": aggregates, "person": person}
+        return AuditQuestion.model_validate({**columns, **asked})
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
 
 
 def question_from_run_file(
-    spec: ReleaseSpec, k: int | None = None, t: Any = None, n: int | None = None, gain: Any = "0.2"
+    spec: ReleaseSpec,
+    k: int | None = None,
+    t: Any = None,
+    n: int | None = None,
+    gain: Any = "0.2",
+    person: str | None = None,
 ) -> AuditQuestion:
     """The question that a run file answers. k and n replace its own; t is of the attributes without their own.
-    Hierarchies that it builds are read from its finished release.
+    Hierarchies that it builds are read from its finished release. Its person is not: a release has no such column.
 
     Raises:
         ConfigurationError: naming the key, what was observed, and what was expected.
@@ -131,7 +150,7 @@ def question_from_run_file(
     n = spec.privacy.n if n is None else n
     if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
         k = spec.privacy.k
-    question = question_from_columns(quasi, sensitive, k, t, n, gain, bool(spec.aggregates))
+    question = question_from_columns(quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person)
     return question.model_copy(update={"renamed": spec.input.columns})
 
 

@@ -31,6 +31,7 @@ class AuditResult:
     notes: remarks on the table that affect how to read the figures.
     suite: the Great Expectations suite that checks the class table, as JSON.
     name: the table's name for display.
+    people: how many people have each number of rows; None if a row is taken for a person.
     """
 
     question: AuditQuestion
@@ -41,6 +42,7 @@ class AuditResult:
     notes: tuple[str, ...]
     suite: str = ""
     name: str = "the table"
+    people: Mapping[int, int] | None = None
 
     @property
     def holds(self) -> bool:
@@ -70,7 +72,7 @@ class AuditResult:
         figures = self.figures
         return {
             "verdict": self.verdict,
-            "table": {"rows": figures.rows, "classes": figures.classes},
+            "table": {"rows": figures.rows, "classes": figures.classes, **self._people_json()},
             "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
             "attacks": [vars(e) for e in self.attacks],
             "background": None if self.background is None else _background_json(self.background),
@@ -84,6 +86,11 @@ class AuditResult:
             },
             "notes": list(self.notes),
         }
+
+    def _people_json(self) -> dict[str, int]:
+        if self.people is None:
+            return {}
+        return {"people": sum(self.people.values()), "most_rows_of_a_person": max(self.people)}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

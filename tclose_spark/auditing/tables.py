@@ -35,9 +35,11 @@ def opened_tables(
     given, sensitive = options or {}, list(question.sensitive_attributes)
     others = [
         None if other is None else open_table(session, other, columns, None, given, question.renamed)
-        for other, columns in ((reference, sensitive), (background, list(question.quasi_identifiers)))
+        for other, columns in ((reference, sensitive), (background, [*question.quasi_identifiers, *question.persons]))
     ]
-    opened = open_table(session, table, [*question.labels, *sensitive], kind, given, question.renamed)
+    opened = open_table(
+        session, table, [*question.labels, *sensitive, *question.persons], kind, given, question.renamed
+    )
     with errors_translated(*[one for one in (opened, *others) if one is not None]):
         reference, background = (None if other is None else other.table for other in others)
         yield opened.table, reference, background

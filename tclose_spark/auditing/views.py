@@ -31,7 +31,8 @@ VERDICTS = {
 def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     """The verdict, the guarantees, the attacks, the utility, and notes."""
     figures = audit.figures
-    yield Text(f"{name}: {figures.rows:,} rows in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
+    whose = "" if audit.people is None else f" of {sum(audit.people.values()):,} people"
+    yield Text(f"{name}: {figures.rows:,} rows{whose} in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
     yield from _guarantees(audit.guarantees)
     if audit.attacks:
         yield from _attacks(audit.attacks)

@@ -16,7 +16,7 @@ from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judg
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
-from tclose_spark.errors import GuaranteeError
+from tclose_spark.errors import InputError
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -33,7 +33,8 @@ class ReleasedPeople:
         """
         rows = self.tallied.whole if with_suppressed else self.tallied.classes
         sizes = self.tallied.sensitive  # the place of the numbers of rows among the values
-        return judged_people(attributes, [self._counts(rows, i, sizes) for i in range(sizes)])
+        by_size = {int(str(size)): n for (size,), n in self._counts(rows, sizes).items()}
+        return judged_people(attributes, by_size, [self._counts(rows, i, sizes) for i in range(sizes)])
 
     def suppressed_class(self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople) -> ClassFigures:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""
@@ -70,7 +71,7 @@ class ReleasedPeople:
     def _counts(self, tallies: Table, *columns: int) -> TupleCounts:
         counts = count_tuples(tallies, [f"v{i}" for i in columns])
         if counts is None:
-            raise GuaranteeError(
+            raise InputError(
                 f"sensitive values have more than {MOST_VALUES:,} combinations with rows of a person; use coarser ones"
             )
         return counts

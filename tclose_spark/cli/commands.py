@@ -162,6 +162,12 @@ def audit(
     n: Annotated[
         int | None, typer.Option("--n", help="Require (n, t)-closeness: t to a natural superset of n records.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person", metavar="COLUMN", help="Who a row is about; people may have several, and are counted."
+        ),
+    ] = None,
     gain: Annotated[
         str, typer.Option("--gain", help="A class is exposed to an attack that raises a belief by more than this.")
     ] = "0.2",
@@ -209,6 +215,7 @@ def audit(
         k=k,
         t=t,
         n=n,
+        person=person,
         gain=gain,
         reference=reference,
         background=background,

@@ -156,7 +156,6 @@ class Profile:
 _PROFILE = TypeAdapter(Profile)
 
 
-
 def number(text: str) -> Fraction | None:
     """The exact number that a text denotes; None if it denotes none.
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
+from tclose_spark.table.row_hash import RowHash
 
-PERSON = "person"
+PERSON = "person_hash"
 """The keyed hash of a person, an int64: of staged rows, and of `internal/people`."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 
@@ -72,6 +73,14 @@ class PersonRows:
         """How many of these people have several values of a column."""
         codes = codes_of(coded(column))
         return len(np.unique(self.lead[codes != codes[self.lead]]))
+
+
+def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
+    """The hash of the person of each row, an int64; missing where the column is missing or empty."""
+    known = column.is_valid()
+    if pa.types.is_string(column.type):
+        known = pc.and_(known, pc.not_equal(column.fill_null(""), ""))
+    return pc.if_else(known, pa.array(keyed.of_rows([column]).view(np.int64)), None)
 
 
 def ranks(column: pa.Array) -> IntArray:

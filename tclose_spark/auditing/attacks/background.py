@@ -21,14 +21,15 @@ import pyarrow.compute as pc
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, combine, keep, map_batches, schema_of, select
+from tclose_spark.engine.tables import collect, combine, gather, keep, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.measures.disclosure.reidentification import Risks, count_inside, risks
+from tclose_spark.measures.disclosure.reidentification import Risks, count_inside, count_people_inside, risks
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.people import PERSON, whole_people
 from tclose_spark.table.writing import write_number
 
 MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
@@ -128,7 +129,7 @@ class BackgroundJoin:
     """The result of joining the published table with a background table.
 
     joined: the quasi-identifiers of the join.
-    people: rows of the background table.
+    people: those of the background table; each row is one, unless it says whose it is.
     candidates: those that fit some class; the others are recognizably not in the published table.
     members: the minimum number recognizably in it, if the background table contains everyone who is.
     risks: of re-identification.
@@ -144,9 +145,16 @@ class BackgroundJoin:
 
 
 def join_background(
-    classes: Table, background: Table, quasi: Sequence[JudgedQuasi], hierarchies: Mapping[str, Hierarchy]
+    classes: Table,
+    background: Table,
+    quasi: Sequence[JudgedQuasi],
+    hierarchies: Mapping[str, Hierarchy],
+    whose: Table | None = None,
 ) -> BackgroundJoin:
     """The join of the classes with a table of people, by the raw quasi-identifiers that it has under the same names.
+
+    A person of a background table with PERSON fits a class if one of the person's rows does.
+    whose: the published table with PERSON, if people are counted; the figures are then of people, not of records.
 
     Raises:
         InputError: if it has none of them, or no rows; if a label does not show which values it covers; or if there
@@ -158,7 +166,7 @@ def join_background(
             f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}"
         )
     names = [q.name for q in joined]
-    labels, sizes = _boxes(classes, joined)
+    labels, sizes = _boxes(_class_sizes(classes, joined) if whose is None else _class_people(whose, joined))
     for q, column in zip(joined, labels, strict=True):
         masks = {
             label
@@ -174,7 +182,7 @@ def join_background(
             )
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = class_boxes(labels, axes)
-    with keep(distinct_people(background, names)) as people:
+    with keep(known_people(background, names)) as people:
         fits = _fits(people, axes, low, high, sizes[owner])
         if not fits.get(PEOPLE):
             raise InputError("--background: the table has no rows")
@@ -213,6 +221,23 @@ def distinct_people(background: Table, names: Sequence[str]) -> Table:
     return combine(map_batches(select(background, names), count, schema), keys, {"people": "sum"})
 
 
+def known_people(background: Table, names: Sequence[str]) -> Table:
+    """What an adversary knows of people: see `distinct_people`. With PERSON, the rows of each person one after another,
+    in columns `q0`.. and PERSON.
+    """
+    if PERSON not in schema_of(background).names:
+        return distinct_people(background, names)
+    keys = [f"q{i}" for i in range(len(names))]
+    schema = pa.schema([*[(key, pa.string()) for key in keys], (PERSON, pa.int64())])
+
+    def text(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            *columns, person = batch.columns
+            yield pa.RecordBatch.from_arrays([*(decoded(texts(column)) for column in columns), person], schema=schema)
+
+    return gather(map_batches(select(background, [*names, PERSON]), text, schema), [PERSON])
+
+
 def _forms(text: str) -> Iterator[str]:
     """The forms of a value: the text itself, then a number without trailing zeros, or a time in ISO form and its day.
 
@@ -244,10 +269,17 @@ def published_label(columns: Sequence[pa.Array]) -> pa.Array:
     return pc.if_else(missing, None, pc.if_else(are_numbers, interval, ROOT))
 
 
-def _boxes(classes: Table, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str | None]], IntArray]:
-    """(the labels of each distinct class, one list per quasi-identifier; its records)."""
-    keys = [f"l{i}" for i in range(len(quasi))]
-    schema = pa.schema([*[(key, pa.string()) for key in keys], ("size", pa.int64())])
+def _boxes(classes: Table) -> tuple[list[list[str | None]], IntArray]:
+    """(the labels of each distinct class, one list per quasi-identifier; its size). classes: its labels, and size."""
+    listed = collect(classes, MOST_JOINED + 1)
+    if listed.num_rows > MOST_JOINED:
+        raise InputError(f"--background: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers")
+    return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
+
+
+def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
+    """The records of each class by these quasi-identifiers, from the class table."""
+    schema = _sized(quasi)
 
     def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -257,10 +289,29 @@ def _boxes(classes: Table, quasi: Sequence[JudgedQuasi]) -> tuple[list[list[str 
             yield pa.RecordBatch.from_arrays([*labels, batch["size"]], schema=schema)
 
     labelled = map_batches(select(classes, ["quasi_identifiers", "size"]), label, schema)
-    listed = collect(combine(labelled, keys, {"size": "sum"}), MOST_JOINED + 1)
-    if listed.num_rows > MOST_JOINED:
-        raise InputError(f"--background: more than {MOST_JOINED:,} distinct classes; join by fewer quasi-identifiers")
-    return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
+    return combine(labelled, schema.names[:-1], {"size": "sum"})
+
+
+def _class_people(table: Table, quasi: Sequence[JudgedQuasi]) -> Table:
+    """The people of each class by these quasi-identifiers, from rows with PERSON."""
+    sized = _sized(quasi)
+    schema = pa.schema([*list(sized)[:-1], (PERSON, pa.int64()), sized.field("size")])
+    columns = [column for q in quasi for column in q.columns]
+
+    def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            published = {name: decoded(texts(batch[name])) for name in columns}
+            labels = [published_label([published[column] for column in q.columns]) for q in quasi]
+            one = pa.repeat(pa.scalar(1, pa.int64()), len(batch))
+            yield pa.RecordBatch.from_arrays([*labels, batch[PERSON], one], schema=schema)
+
+    labelled = map_batches(select(table, [*columns, PERSON]), label, schema)
+    people = combine(labelled, schema.names[:-1], {"size": "min"})
+    return combine(people, sized.names[:-1], {"size": "sum"})
+
+
+def _sized(quasi: Sequence[JudgedQuasi]) -> pa.Schema:
+    return pa.schema([*[(f"l{i}", pa.string()) for i in range(len(quasi))], ("size", pa.int64())])
 
 
 def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) -> tuple[IntArray, IntArray, IntArray]:
@@ -292,13 +343,18 @@ def class_boxes(labels: Sequence[Sequence[str | None]], axes: Sequence[Axis]) ->
 
 def _fits(people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> dict[int, int]:
     """How many people fit each box, by the box's place; and how many PEOPLE there are, and CANDIDATES."""
+    whose = PERSON in schema_of(people).names
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            *columns, weights = batch.columns
+        for batch in whole_people(batches) if whose else batches:
+            *columns, last = batch.columns
             points = np.stack([codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
-            counts = weights.to_numpy()
-            fits = count_inside(points, counts, low, high, records)
+            if whose:
+                fits = count_people_inside(points, last.to_numpy(), low, high, records)
+                counts = np.ones(len(fits.records), dtype=np.int64)
+            else:
+                counts = last.to_numpy()
+                fits = count_inside(points, counts, low, high, records)
             boxes = np.flatnonzero(fits.people)
             places = np.append([CANDIDATES, PEOPLE], boxes)
             found = np.append([counts[fits.records > 0].sum(), counts.sum()], fits.people[boxes])

@@ -8,7 +8,6 @@ then people add up by class like rows (see `tallies`).
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,6 +23,7 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expectations_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
+from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import coded, group_equal
@@ -33,7 +33,6 @@ from tclose_spark.table.people import PERSON, PersonRows, whole_people
 
 MOST_UNITS = 1 << 55
 """What all people together weigh at most, so that exact numerators have 38 digits."""
-SUPPRESSED = "suppressed"
 FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
 OVER_PEOPLE = " over people"
 """How the names of measures end that count people."""
@@ -199,11 +198,12 @@ class JudgedPeople:
         return [people, *(_over_people(criterion, units) for criterion in of)]
 
 
-def judged_people(attributes: Sequence[JudgedAttribute], counts: Sequence[TupleCounts]) -> JudgedPeople:
-    """counts: of each attribute, the rows that classes are compared with, by (value, rows of the person)."""
-    by_size: Counter[int] = Counter()
-    for (_, size), n in counts[0].items():
-        by_size[int(str(size))] += n
+def judged_people(
+    attributes: Sequence[JudgedAttribute], by_size: Mapping[int, int], counts: Sequence[TupleCounts]
+) -> JudgedPeople:
+    """by_size: the rows that classes are compared with, by the number of rows of their person. counts: of each
+    attribute, by (value, that number).
+    """
     people = sum(Fraction(n, size) for size, n in by_size.items())
     most, exact = MOST_UNITS // math.ceil(people), math.lcm(*by_size)
     units = min(exact, most)
@@ -245,10 +245,10 @@ def _over_people(criterion: Criterion, units: Mapping[str, int]) -> Criterion:
     return replace(criterion, broken=broken, **changed)
 
 
-def expect_people(k: int, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
+def expect_people(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The suite over the people of classes, beside that over rows."""
     of_rows = expectations_of(k, attributes)
-    people = expect_at_least("people", k, f"k-anonymity: every class has at least {k} people")
+    people = expect_at_least("people", k or 1, f"k-anonymity: every class has at least {k or 1} people")
     return [expect_present("people"), people, *(_expect_over_people(one) for one in of_rows[2:])]
 
 

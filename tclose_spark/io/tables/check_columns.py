@@ -13,6 +13,7 @@ from tclose_spark.runfile.people import Person
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
+from tclose_spark.table.people import PERSON
 
 SUPPRESSED = "suppressed"
 """The column of `linked` that marks suppressed rows."""
@@ -133,6 +134,8 @@ def _made_names(spec: ReleaseSpec) -> Iterator[str]:
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
+    made += [PERSON, SUPPRESSED] if attributes.person is not None else []
+    made = list(dict.fromkeys(made))
     published = {name.lower(): name for name in attributes.published}
     lower = [name.lower() for name in made]
     for column in (published.get(name, made[i]) for i, name in enumerate(lower)):

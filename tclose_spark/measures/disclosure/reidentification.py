@@ -21,6 +21,7 @@ from tclose_spark.table.arrays import IntArray
 CodeArray = NDArray[np.integer]
 FEW_POINTS = 64
 SMALL_PRODUCT = 1 << 16
+MOST_PAIRS = 1 << 24  # of points and boxes that are compared at once
 LARGEST_DENOMINATOR = 10**18
 
 
@@ -75,6 +76,28 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
         left = along < middle if along.min() < middle else along <= middle
         cells += [(cell[left], boxes), (cell[~left], boxes)]
     return fits
+
+
+def count_people_inside(
+    points: CodeArray, person: IntArray, low: CodeArray, high: CodeArray, records: IntArray
+) -> Fits:
+    """The same for people who have several points each: a person fits a class if one of the points does.
+
+    person: whose each point is, shape (points,). `Fits.records` has shape (people,).
+    """
+    distinct = np.unique(np.column_stack([person, points]), axis=0)
+    _, who, several = np.unique(distinct[:, 0], return_inverse=True, return_counts=True)
+    alone = distinct[several[who] == 1, 1:]
+    fits = count_inside(alone, np.ones(len(alone), dtype=np.int64), low, high, records)
+    of_several = []
+    for whole in np.array_split(np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS):
+        if len(whole) and len(low):
+            place = np.flatnonzero(np.isin(who, whole))
+            inside = _inside(distinct[place, 1:].T, low.T, high.T)
+            some = np.logical_or.reduceat(inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0)
+            fits.people[:] += some.sum(axis=0)
+            of_several.append(some @ records)
+    return Fits(fits.people, np.concatenate([fits.records, *of_several]))
 
 
 def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, schema_of
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray
-from tclose_spark.table.people import PERSON, PersonRows, ranks
+from tclose_spark.table.people import PERSON, PersonRows, hash_people, ranks
 from tclose_spark.table.row_hash import RowHash
 
 
@@ -27,11 +26,7 @@ def by_person(table: Table, secret: str) -> Table:
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, person = batch.columns
-            known = person.is_valid()
-            if pa.types.is_string(person.type):
-                known = pc.and_(known, pc.not_equal(person.fill_null(""), ""))
-            hashes = pa.array(keyed.of_rows([person]).view(np.int64))
-            yield pa.RecordBatch.from_arrays([*columns, pc.if_else(known, hashes, None)], schema=schema)
+            yield pa.RecordBatch.from_arrays([*columns, hash_people(person, keyed)], schema=schema)
 
     return gather(map_batches(table, hashed, schema), [PERSON])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.measures.disclosure import reidentification
-from tclose_spark.measures.disclosure.reidentification import count_inside, risks
+from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside, risks
 
 
 def all_pairs(points, weights, low, high, records) -> tuple[list[int], list[int]]:
@@ -47,6 +47,31 @@ def points_and_boxes(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
         np.array([high for _, high in ends], dtype=np.int64).reshape(-1, d),
         np.array([box[2] for box in boxes], dtype=np.int64),
     )
+
+
+@pytest.mark.parametrize("at_once", [1, 1 << 24])
+@drawn(200)
+@given(st.data())
+def test_a_person_with_several_points_counts_once_in_a_box(at_once, data):
+    points, _, low, high, records = data.draw(points_and_boxes())
+    whose = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(points), max_size=len(points))), dtype=np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reidentification, "MOST_PAIRS", at_once)
+        found = count_people_inside(points, whose, low, high, records)
+    boxes = list(zip(low.tolist(), high.tolist(), strict=True))
+    inside = [
+        {
+            int(who)
+            for who, point in zip(whose, points.tolist(), strict=True)
+            if all(a <= x <= b for a, x, b in zip(lo, point, hi, strict=True))
+        }
+        for lo, hi in boxes
+    ]
+    assert found.people.tolist() == [len(people) for people in inside]
+    held = [
+        sum(int(n) for n, people in zip(records, inside, strict=True) if who in people) for who in set(whose.tolist())
+    ]
+    assert sorted(found.records.tolist()) == sorted(held)
 
 
 @pytest.mark.parametrize("brute", [True, False], ids=["pair by pair", "halved to the end"])
