@@ -91,7 +91,7 @@ def count_people_inside(
     fits = count_inside(alone, np.ones(len(alone), dtype=np.int64), low, high, records)
     of_several = []
     for whole in np.array_split(np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS):
-        if len(whole) and len(low):
+        if len(whole):
             place = np.flatnonzero(np.isin(who, whole))
             inside = _inside(distinct[place, 1:].T, low.T, high.T)
             some = np.logical_or.reduceat(inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0)
