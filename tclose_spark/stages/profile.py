@@ -309,11 +309,12 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
 def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
     of distinct values that makes them identifiers. Names decide; a direct identifier whose name is unknown is one if it
-    is nearly unique.
+    is nearly unique. None if people are counted.
     """
+    if spec.attributes.person is not None:
+        return {}
     attributes, lower = spec.attributes, [name.lower() for name in schema.names]
     judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
-    judged |= set() if attributes.person is None else {attributes.person.column}
     found = {}
     for field in schema:
         name, least = field.name, least_uniqueness(field.name)

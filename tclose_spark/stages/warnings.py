@@ -31,7 +31,8 @@ def repetition_warning(one: Repetition) -> str:
     """The warning about an identifier that repeats, for the console and the certificate."""
     return (
         f"{one.column!r} looks like an identifier of a person and repeats: {one.rows:,} rows, about {one.values:,} "
-        "values; counts are rows, so a person with several rows may be alone in a class"
+        "values; counts are rows, so a person with several rows may be alone in a class; if these are people, use "
+        "attributes.person"
     )
 
 

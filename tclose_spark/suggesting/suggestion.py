@@ -56,6 +56,8 @@ class Suggestion(Draft):
             "insensitive attribute": choice.insensitive,
         }
         role_of = {one.name: role for role, group in taken.items() for one in group}
+        if self.person is not None:
+            role_of[self.person.column] = "person"
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:

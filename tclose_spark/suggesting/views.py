@@ -30,7 +30,8 @@ def column_line(facts: ColumnFacts) -> str:
 
 def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     """The roles of the run file, and what to check, in lines of at most 80 characters."""
-    for role in ("direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"):
+    groups = ["direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"]
+    for role in groups if suggestion.person is None else ["person", *groups]:
         names = [name for name, own in suggestion.roles.items() if own == role]
         head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
         text = f"{head}: {', '.join(map(_short, names))}" if names else head
@@ -39,7 +40,7 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
         yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
-    for warning in suggestion.repeated:
+    for warning in suggestion.warnings:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
 
 

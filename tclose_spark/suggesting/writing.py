@@ -32,6 +32,7 @@ PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 K = 10
+MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
 ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
 
 
@@ -42,7 +43,7 @@ class Draft:
     table, file: their names in its comments.
     rows, sampled: of the table, and of the sample.
     alone: the share of rows that are unique by sets of quasi-identifiers.
-    repeated: warnings about identifiers of persons that repeat.
+    repeated: identifiers of persons that repeat.
     """
 
     name: str
@@ -54,9 +55,21 @@ class Draft:
     sampled: int
     choice: ChosenRoles
     alone: tuple[UniqueShare, ...]
-    repeated: tuple[str, ...]
+    repeated: tuple[Repetition, ...]
     k: int | None
     t: str
+
+    @property
+    def person(self) -> Repetition | None:
+        """The direct identifier by which the run file counts people, if one repeats as that of a person may."""
+        direct = [one.name for one in self.choice.direct]
+        people = [one for one in self.repeated if one.column in direct and one.rows <= MOST_ROWS * one.values]
+        return max(people, key=lambda one: one.values, default=None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """About identifiers of persons that repeat, unless people are counted."""
+        return () if self.person else tuple(map(repetition_warning, self.repeated))
 
 
 def least_k(rows: int) -> int:
@@ -87,7 +100,14 @@ def render_run_file(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        direct=[_shown(no_settings(one)) for one in choice.direct],
+        person=draft.person
+        and {
+            "key": scalar(draft.person.column),
+            "said": [f"{draft.person.values:,} values in {draft.person.rows:,} rows"],
+        },
+        direct=[
+            _shown(no_settings(one)) for one in choice.direct if draft.person is None or one.name != draft.person.column
+        ],
         quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
         more_quasi=[_shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi],
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
@@ -95,25 +115,25 @@ def render_run_file(draft: Draft) -> str:
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
         open=[_shown(no_settings(one)) for one in choice.open],
         alone=list(_singled_out(draft)),
-        crowded=[f"! {warning}; a table with one row for each person, or a larger k" for warning in draft.repeated],
+        crowded=[f"! {warning}" for warning in draft.warnings],
         k=draft.k or least_k(draft.rows),
     )
 
 
-def repeated(choice: ChosenRoles, exact: bool) -> tuple[str, ...]:
-    """Warnings about identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive ones.
+def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
+    """The identifiers of persons that repeat, among all columns but quasi-identifiers and sensitive ones.
 
     exact: whether values are counted, not estimated.
     """
-    warnings = []
+    found = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
         if least is None and one.concept is None and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
-            warnings.append(repetition_warning(Repetition(one.name, rows, values)))
-    return tuple(warnings)
+            found.append(Repetition(one.name, rows, values))
+    return tuple(found)
 
 
 def scalar(text: str) -> str:

@@ -272,7 +272,7 @@ def test_an_identifier_that_repeats_is_a_warning_without_its_values(make_run: Ma
     warnings = profile_warnings(profile_of(run), run.spec)
     assert warnings == (
         "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 values; counts are "
-        "rows, so a person with several rows may be alone in a class",
+        "rows, so a person with several rows may be alone in a class; if these are people, use attributes.person",
     )
 
 

@@ -269,19 +269,38 @@ def test_how_many_roles_of_the_example_runs_are_found(name, data, tmp_path):
     assert not any(roles[column] == "direct identifier" for column in wanted)
 
 
-@pytest.mark.parametrize(("column", "told"), [("patient id", True), ("e_mail", False)])
-def test_rows_that_are_not_people_are_reported(tmp_path, column, told):
-    """A number of people with fewer values than rows; not a household's mail."""
-    table = people().append_column("who", pa.array([f"P{i // 3:04d}@example.org" for i in range(600)]))
-    table = table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
-    suggestion = suggest_for(table, tmp_path)
+def of_people_with_rows(column, rows):
+    """The table with a column in which each value has so many rows."""
+    table = people().append_column("who", pa.array([f"P{i // rows:04d}@example.org" for i in range(600)]))
+    return table.drop_columns(["patient no", "e_mail"]).rename_columns({"who": column})
+
+
+@pytest.mark.parametrize(("column", "person"), [("patient id", True), ("e_mail", False)])
+def test_people_with_several_rows_are_counted(tmp_path, column, person):
+    """By a number of people with fewer values than rows; not by a household's mail."""
+    suggestion = suggest_for(of_people_with_rows(column, 3), tmp_path)
+    shown = " ".join(" ".join(summary_lines(suggestion)).split())
+    assert ("1 person: patient id" in shown, "200 values in 600 rows" in uncommented(suggestion.yaml)) == (
+        person,
+        person,
+    )
+    attributes = suggestion.spec["attributes"]
+    assert (attributes.get("person") == column) == person
+    assert attributes.get("person") not in attributes["direct_identifiers"]
+    assert "at least this many people" in suggestion.yaml if person else "at least this many rows" in suggestion.yaml
+    assert "counts are rows" not in shown
+    once = suggest_for(people(), tmp_path)
+    assert (once.repeated, once.person, "counts are rows" in once.yaml) == ((), None, False)
+
+
+def test_an_identifier_with_many_rows_each_is_reported_and_does_not_stand_for_people(tmp_path):
+    """Thirty rows a value, as doctors have: a person would be in the way of k."""
+    suggestion = suggest_for(of_people_with_rows("patient id", 30), tmp_path)
     shown = " ".join(" ".join(summary_lines(suggestion)).split())
     warning = (
-        "'patient id' looks like an identifier of a person and repeats: 600 rows, about 200 values; counts are rows"
+        "'patient id' looks like an identifier of a person and repeats: 600 rows, about 20 values; counts are rows"
     )
-    assert (warning in shown, warning in uncommented(suggestion.yaml)) == (told, told)
-    once = suggest_for(people(), tmp_path)
-    assert (once.repeated, "counts are rows" in once.yaml) == ((), False)
+    assert (warning in shown, warning in uncommented(suggestion.yaml), suggestion.person) == (True, True, None)
 
 
 @pytest.mark.parametrize(
@@ -298,4 +317,6 @@ def test_a_column_that_is_shaped_like_an_identifier_and_repeats_is_reported(tmp_
     """Whatever its name: 600 rows of which two have one value."""
     values = [value(max(i, 1)) for i in range(600)]
     table = people().drop_columns(["patient no", "e_mail"]).append_column(column, pa.array(values))
-    assert [repr(column) in warning for warning in suggest_for(table, tmp_path).repeated] == [True] * told
+    suggestion = suggest_for(table, tmp_path)
+    assert [one.column for one in suggestion.repeated] == [column] * told
+    assert (suggestion.roles[column] == "person") == told
