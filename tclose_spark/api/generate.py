@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 @translate_errors()
-def generate(rows: int, hierarchies: str | PathLike[str] | None = None, seed: int = 2026) -> pa.Table:
+def generate(
+    rows: int, hierarchies: str | PathLike[str] | None = None, seed: int = 2026, *, encounters: bool = False
+) -> pa.Table:
     """Synthetic people, a pyarrow table in this process's memory: the same rows for the same seed, anywhere.
 
+    encounters: hospital stays in place of people; a person may have several.
     hierarchies: a folder for their hierarchies, a CSV for each column.
 
     Raises:
@@ -24,11 +27,13 @@ def generate(rows: int, hierarchies: str | PathLike[str] | None = None, seed: in
     """
     import pyarrow as pa
 
-    from tclose_spark.synthetic.census import SCHEMA, generate_people, write_hierarchies
+    from tclose_spark.synthetic import census
+    from tclose_spark.synthetic import encounters as stays
 
+    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
     if hierarchies is not None:
         try:
-            write_hierarchies(Path(fspath(hierarchies)))
+            census.write_hierarchies(Path(fspath(hierarchies)), made.HIERARCHIES)
         except OSError as error:
             raise ConfigurationError(f"{hierarchies} cannot be written ({error.strerror})") from None
-    return pa.Table.from_batches(generate_people(rows, seed), SCHEMA)
+    return pa.Table.from_batches(batches(rows, seed), made.SCHEMA)

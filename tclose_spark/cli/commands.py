@@ -134,20 +134,28 @@ def verify(
 
 @app.command()
 def generate(
-    rows: Annotated[int, typer.Option("--rows", min=1, help="How many people.", show_default=False)],
+    rows: Annotated[int, typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False)],
     output: Annotated[
-        Path, typer.Option("--output", help="A folder for people.parquet and hierarchies/.", show_default=False)
+        Path,
+        typer.Option(
+            "--output", help="A folder for people.parquet (encounters.parquet) and hierarchies/.", show_default=False
+        ),
     ],
+    encounters: Annotated[
+        bool, typer.Option("--encounters", help="Hospital stays in place of people: a person may have several.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
-    """Make a synthetic census table with its hierarchies: the same rows for the same seed, anywhere."""
-    from tclose_spark.synthetic.census import write_hierarchies, write_people
+    """Make a synthetic census, or hospital stays, with hierarchies: the same rows for the same seed, anywhere."""
+    from tclose_spark.synthetic import census
+    from tclose_spark.synthetic import encounters as stays
 
-    people, hierarchies = output / "people.parquet", output / "hierarchies"
+    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    table, hierarchies = output / f"{'encounters' if encounters else 'people'}.parquet", output / "hierarchies"
     with writing("--output", output):
-        write_hierarchies(hierarchies)
-        write_people(people, rows, seed)
-    show([f"{rows:,} people in {people}, hierarchies in {hierarchies}"])
+        census.write_hierarchies(hierarchies, made.HIERARCHIES)
+        census.write_table(table, made.SCHEMA, batches(rows, seed))
+    show([f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in {hierarchies}"])
 
 
 @app.command()

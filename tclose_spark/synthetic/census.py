@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -49,6 +49,9 @@ PEOPLE_COLUMNS: Final = (
     PeopleColumn("income", pa.int64(), "sensitive"),
     PeopleColumn("disease", pa.string(), "sensitive"),
 )
+Paths = Sequence[tuple[str, ...]]
+"""A hierarchy: for each leaf, the leaf and its groups from below."""
+HIERARCHIES: Final[Mapping[str, Paths]] = {name: t.paths(tree, ("*",)) for name, tree in t.HIERARCHIES.items()}
 SCHEMA: Final = pa.schema([(column.name, column.type) for column in PEOPLE_COLUMNS])
 
 
@@ -65,23 +68,28 @@ def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
     Raises:
         ConfigurationError: if `rows` is negative, or `seed` is not a signed 64-bit integer.
     """
+    require_rows(rows, seed)
+    return (people_between(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
+
+
+def require_rows(rows: int, seed: int) -> None:
+    """Raises ConfigurationError if a table cannot have so many rows, or be drawn with this seed."""
     if rows < 0:
         raise ConfigurationError(f"rows must be 0 or more, not {rows}")
     if not -(2**63) <= seed < 2**63:
         raise ConfigurationError(f"seed must be a signed 64-bit integer, not {seed}")
-    return (_people(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
 
 
-def write_people(file: Path, rows: int, seed: int = 2026) -> None:
-    """Writes the people of `generate_people` as a Parquet file, in place of what is there.
+def write_table(file: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Writes a table as a Parquet file, in place of what is there.
 
     Raises:
         OSError: if it cannot be written.
     """
     partial = file.with_name(f".{file.name}.partial")
     try:
-        with pq.ParquetWriter(partial, SCHEMA) as writer:
-            for batch in generate_people(rows, seed):
+        with pq.ParquetWriter(partial, schema) as writer:
+            for batch in batches:
                 writer.write_batch(batch)
         if file.is_dir():
             shutil.rmtree(file)
@@ -90,19 +98,19 @@ def write_people(file: Path, rows: int, seed: int = 2026) -> None:
         partial.unlink(missing_ok=True)
 
 
-def write_hierarchies(folder: Path) -> None:
-    """Writes `<column>.csv` into `folder` for each column of `HIERARCHIES`, with every value of the census.
+def write_hierarchies(folder: Path, hierarchies: Mapping[str, Paths] = HIERARCHIES) -> None:
+    """Writes `<column>.csv` into `folder` for each hierarchy, with every value that its column can have.
 
     The files have the format of ARX: UTF-8, no header, separator `;`, one line for each leaf, leaf first, `*` last.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for column, tree in t.HIERARCHIES.items():
+    for column, paths in hierarchies.items():
         with (folder / f"{column}.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, delimiter=";", lineterminator="\n").writerows(t.paths(tree, ("*",)))
+            csv.writer(file, delimiter=";", lineterminator="\n").writerows(paths)
 
 
 @dataclass(frozen=True)
-class _Draws:
+class Draws:
     """The draws of some rows. Each draw has its own uniform number in each row. The name of the draw is part of the
     hash, so a new draw changes no other.
     """
@@ -111,11 +119,13 @@ class _Draws:
     ids: HashArray
 
     def hashes(self, name: str) -> HashArray:
+        """A number for each row, which no other row has."""
         seed = np.array([self.seed], np.int64).view(np.uint64)
         of_draw = hash_text(name, hash_numbers(seed, SPARK_SEED))
         return hash_numbers(self.ids, hash_numbers(of_draw, SPARK_SEED))
 
     def uniform(self, name: str) -> FloatArray:
+        """A number between 0 and 1 for each row."""
         # 32 bits and a half: never 0 or 1, so that logarithms exist. `pick` can add a row number and multiply by a
         # table's width without rounding.
         return ((self.hashes(name) >> np.uint64(32)).astype(np.float64) + 0.5) * 2.0**-32
@@ -129,9 +139,9 @@ class _Draws:
         return _at(slots, ((row + self.uniform(name)) * (len(slots) // len(table))).astype(np.int64))
 
 
-def _people(seed: int, first: int, end: int) -> pa.RecordBatch:
+def people_between(seed: int, first: int, end: int) -> pa.RecordBatch:
     """The people with these row numbers. `<name>_n` is the position of a value among its column's values."""
-    draws = _Draws(seed, np.arange(first, end, dtype=np.uint64))
+    draws = Draws(seed, np.arange(first, end, dtype=np.uint64))
     age = draws.pick("age", [t.AGE_PYRAMID])
     age_n = _at(_age_groups(), age)
     sex_n = draws.pick("sex", list(t.SEX_BY_AGE.values()), age_n)
@@ -145,16 +155,16 @@ def _people(seed: int, first: int, end: int) -> pa.RecordBatch:
     values = {
         "person_id": draws.hashes("person_id").view(np.int64),
         "age": age,
-        "sex": _labels(t.SEXES, sex_n),
-        "education": _labels(t.leaves(t.EDUCATION_TREE), education_n),
-        "marital_status": _labels(
+        "sex": labels_of(t.SEXES, sex_n),
+        "education": labels_of(t.leaves(t.EDUCATION_TREE), education_n),
+        "marital_status": labels_of(
             t.leaves(t.MARITAL_STATUS_TREE), draws.pick("marital_status", marital_status, sex_age_n)
         ),
-        "region": _labels(t.leaves(t.REGION_TREE), region_n),
-        "occupation": _labels([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
+        "region": labels_of(t.leaves(t.REGION_TREE), region_n),
+        "occupation": labels_of([*t.NOT_EMPLOYED, *t.JOBS], occupation_n),
         "hours": hours,
         "income": _income(draws, age_n, sex_n, education_n, region_n, occupation_n, hours),
-        "disease": _labels(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
+        "disease": labels_of(t.leaves(t.DISEASE_TREE), _disease(draws, age_n)),
     }
     columns = [pa.array(values[field.name]).cast(field.type) for field in SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
@@ -165,7 +175,8 @@ def _at(values: Sequence[float], position: IntArray) -> NDArray[Any]:
     return np.array(values)[position]
 
 
-def _labels(values: Sequence[str], position: IntArray) -> pa.Array:
+def labels_of(values: Sequence[str], position: IntArray) -> pa.Array:
+    """`values[position]`, as text."""
     return pa.array(values, pa.string()).take(pa.array(position))
 
 
@@ -179,13 +190,13 @@ def _town_weights() -> list[int]:
     return [weight for weights in towns for weight in weights.values()]
 
 
-def _disease(draws: _Draws, age_n: IntArray) -> IntArray:
+def _disease(draws: Draws, age_n: IntArray) -> IntArray:
     is_rare = draws.uniform("rare_disease") < _at(list(t.RARE_DISEASE_BY_AGE.values()), age_n)
     usual = draws.pick("disease", list(t.DISEASE_BY_AGE.values()), age_n)
     return np.where(is_rare, t.leaves(t.DISEASE_TREE).index(t.RARE_DISEASE), usual)
 
 
-def _occupation(draws: _Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray) -> IntArray:
+def _occupation(draws: Draws, sex_n: IntArray, sex_age_n: IntArray, education_n: IntArray) -> IntArray:
     """The position among `NOT_EMPLOYED` and then `JOBS`."""
     activities = [row for sex in t.SEXES for row in t.ACTIVITY_BY_SEX_AND_AGE[sex].values()]
     activity = draws.pick("activity", activities, sex_age_n)
@@ -196,7 +207,7 @@ def _occupation(draws: _Draws, sex_n: IntArray, sex_age_n: IntArray, education_n
     return np.where(activity < len(t.NOT_EMPLOYED), activity, job + len(t.NOT_EMPLOYED))
 
 
-def _hours(draws: _Draws, sex_age_n: IntArray, occupation_n: IntArray) -> IntArray:
+def _hours(draws: Draws, sex_age_n: IntArray, occupation_n: IntArray) -> IntArray:
     usual = [*(0 for _ in t.NOT_EMPLOYED), *(hours for _, hours, _ in t.JOBS.values())]
     shares = [row for sex in t.SEXES for row in t.SHARE_OF_HOURS_BY_SEX_AND_AGE[sex].values()]
     share = _at(t.SHARE_OF_HOURS, draws.pick("hours", shares, sex_age_n))
@@ -205,7 +216,7 @@ def _hours(draws: _Draws, sex_age_n: IntArray, occupation_n: IntArray) -> IntArr
 
 
 def _income(
-    draws: _Draws,
+    draws: Draws,
     age_n: IntArray,
     sex_n: IntArray,
     education_n: IntArray,

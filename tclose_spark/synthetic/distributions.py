@@ -1,6 +1,7 @@
 """The probabilities of the synthetic census: `distributions.yaml`, which explains them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
@@ -56,6 +57,34 @@ HIERARCHIES: Final[Mapping[str, Tree]] = {
     "occupation": OCCUPATION_TREE,
     "disease": DISEASE_TREE,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A code of the ICD-9. weights: by age."""
+
+    code: str
+    block: str
+    chapter: str
+    ward: str
+    weights: Weights
+
+
+def _diagnoses() -> Iterator[Diagnosis]:
+    """The codes of the chapters, evenly spread. The weight of a code falls with its rank, which jumps about."""
+    for chapter, (first, last, many, ward, weights) in _TABLES["chapters"].items():
+        for place in range(many):
+            number = first + place * (last - first + 1) // many
+            block = f"{number // 10 * 10:03d}-{number // 10 * 10 + 9:03d} {chapter}"
+            rank = 1 + place * 29 % many
+            yield Diagnosis(f"{number:03d}", block, chapter, ward, [1000 * weight // rank for weight in weights])
+
+
+STAYS_OF_A_PATIENT: Final[Weights] = _TABLES["stays_of_a_patient"]
+DAYS_BETWEEN_STAYS: Final[Sequence[tuple[int, int]]] = _TABLES["days_between_stays"]
+DIAGNOSIS_AGE_STARTS: Final[Sequence[int]] = _TABLES["diagnosis_age_starts"]
+DIAGNOSES: Final = tuple(_diagnoses())
+SAME_DIAGNOSIS: Final[float] = _TABLES["same_diagnosis"]
 
 
 def paths(tree: Tree, above: tuple[str, ...] = ()) -> tuple[tuple[str, ...], ...]:

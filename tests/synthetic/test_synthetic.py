@@ -25,11 +25,15 @@ from tclose_spark.synthetic.census import (
     SPARK_SEED,
     generate_people,
     write_hierarchies,
-    write_people,
+    write_table,
 )
 from tclose_spark.synthetic.xxhash import hash_numbers, hash_text
 
 ROWS = 200_000
+
+
+def write_people(file: Path, rows: int, seed: int = 2026) -> None:
+    write_table(file, SCHEMA, generate_people(rows, seed))
 
 
 def made(rows: int, seed: int = 2026) -> pa.Table:
@@ -137,7 +141,8 @@ def test_a_file_has_the_people_in_place_of_what_was_there(tmp_path: Path, monkey
 def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path; from tclose_spark.synthetic import census;"
-        "census.AT_ONCE = 1 << 14; census.write_people(Path(sys.argv[1]), int(sys.argv[2]));"
+        "census.AT_ONCE = 1 << 14; people = census.generate_people(int(sys.argv[2]));"
+        "census.write_table(Path(sys.argv[1]), census.SCHEMA, people);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
 
@@ -154,7 +159,9 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.parquet"
     write_people(file, 10)
-    monkeypatch.setattr(census, "_people", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        census, "people_between", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(OSError, match="No space left"):
         write_people(file, 20)
     assert pq.read_table(file).num_rows == 10
