@@ -22,7 +22,7 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
     """Rows of the run's input, drawn by their content: about `most`, or all. folder: holds the staged input meanwhile.
 
     Raises:
-        ConfigurationError: if all rows are requested, and they are too many.
+        ConfigurationError: if all rows are requested, and they are too many; or if people are counted in a sample.
     """
     folder.remove(STAGED)
     try:
@@ -36,6 +36,11 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
             raise ConfigurationError(
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
                 "give --sample 50000"
+            )
+        if most is not None and most < profile.rows and profile.people is not None:
+            raise ConfigurationError(
+                f"--sample {most}: a sample has rows, and attributes.person requires all rows of a person; give "
+                f"--sample all, for at most {MOST_ROWS:,} rows"
             )
         columns = StagedColumns.of(schema_of(table), run.spec)
         with sized_shuffles(run.session, profile.rows):

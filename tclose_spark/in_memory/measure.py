@@ -61,7 +61,8 @@ class Figures:
     suppressed_emd: the distance of the suppressed rows, if they form a class (their distribution is public).
     ncp: information loss as in the certificate; a suppressed row loses 1.
     discernibility: the sum of squared class sizes, and n for each suppressed row.
-    holds: whether k, every t and every l hold, also of the suppressed rows if they form a class.
+    holds: whether k (also of people, if they are counted), every t and every l hold, also of the suppressed rows if
+        they form a class.
     coarse: the quasi-identifiers with a label coarser than `coarsest`.
     """
 
@@ -119,6 +120,7 @@ def measure(
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
             all(rows >= spec.privacy.k for rows in (smallest, *more))
+            and (released.rows.person is None or _fewest_people(classes, released.rows.person) >= spec.privacy.k)
             and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
             and all(reaches(sensitive, part) for part in apart)
             and diverse
@@ -129,6 +131,12 @@ def measure(
             if q.coarsest is not None and q.coarsest.broken(classes.labels[q.name]).any()
         ),
     )
+
+
+def _fewest_people(classes: PublishedClasses, person: IntArray) -> int:
+    """The people of the class that has the fewest. person: of each row."""
+    of_people, _ = np.unique(np.stack([classes.of_row, person]), axis=1)
+    return int(np.bincount(of_people).min())
 
 
 def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:
