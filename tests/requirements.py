@@ -23,6 +23,13 @@ from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
+ROWS_ONLY: dict[str, Any] = {
+    "first": np.zeros(0, np.int64),
+    "weight": np.zeros(0, np.int64),
+    "most": np.zeros(0, np.float64),
+}
+"""Of a `Requirement` that counts no people."""
+
 
 def requirement_of(
     distances: list[GroundDistance], ts: list[Fraction | None], k: int = 1, distinct: int = 1
@@ -53,6 +60,7 @@ def requirement_of(
         k=k,
         distinct=np.full(len(distances), distinct),
         limits=exact_limits(ts, [d.scale for d in distances], rows, rows),
+        **ROWS_ONLY,
     )
 
 

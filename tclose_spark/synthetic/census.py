@@ -68,11 +68,11 @@ def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
     Raises:
         ConfigurationError: if `rows` is negative, or `seed` is not a signed 64-bit integer.
     """
-    require_rows(rows, seed)
+    require_size(rows, seed)
     return (people_between(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
 
 
-def require_rows(rows: int, seed: int) -> None:
+def require_size(rows: int, seed: int) -> None:
     """Raises ConfigurationError if a table cannot have so many rows, or be drawn with this seed."""
     if rows < 0:
         raise ConfigurationError(f"rows must be 0 or more, not {rows}")

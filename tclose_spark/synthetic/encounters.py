@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.synthetic import distributions as t
-from tclose_spark.synthetic.census import AT_ONCE, Draws, labels_of, people_between, require_rows
+from tclose_spark.synthetic.census import AT_ONCE, Draws, labels_of, people_between, require_size
 from tclose_spark.table.arrays import IntArray
 
 SCHEMA: Final = pa.schema(
@@ -54,7 +54,7 @@ def generate_encounters(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]
     Raises:
         ConfigurationError: if `rows` is negative, or `seed` is not a signed 64-bit integer.
     """
-    require_rows(rows, seed)
+    require_size(rows, seed)
     return _until(rows, seed)
 
 

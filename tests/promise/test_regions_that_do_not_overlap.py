@@ -149,14 +149,21 @@ def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished
 
 @promises(
     "Refused cuts are not measured:",
-    "with (n, t)-closeness or with an l",
+    "with (n, t)-closeness, with an l or where people are counted",
     "along a quasi-identifier with more than 16",
     "in classes with more than 6 sensitive values",
     "beyond the first 200 classes of a task.",
 )
 @pytest.mark.parametrize(
-    "more", [{"privacy": {"nt": {"n": 100}}}, {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}}], ids=str
+    "more",
+    [
+        {"privacy": {"nt": {"n": 100}}},
+        {"sensitive": {"disease": {"t": "0.1", "l": {"distinct": 2}}}},
+        {"person": "patient"},
+    ],
+    ids=str,
 )
 def test_cuts_that_other_requirements_refuse_are_not_counted(make_finished: MakeRelease, more: dict[str, Any]) -> None:
     assert (MOST_LINES, MOST_PRESENT, MOST_CLASSES) == (16, 6, 200)
-    assert "refused_cuts" not in make_finished(people(300), quasi=QUASI, method=METHODS[0], **more).measured
+    table = people(300).assign(patient=range(300)) if "person" in more else people(300)
+    assert "refused_cuts" not in make_finished(table, quasi=QUASI, method=METHODS[0], **more).measured

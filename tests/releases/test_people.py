@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from people import read, tree
 from people_judge import PeopleFound, judge_people
-from strategies import CITIES
+from stays import QUASI, SENSITIVE, stays
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
@@ -28,42 +28,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "mondrian": {"name": "t_mondrian"},
     "incognito": {"name": "t_incognito"},
 }
-QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}}
-DISEASES = ["cold", "flu", "gout", "mumps", "ulcer"]
-GRADES = ["1", "2", "3", "4"]
-TOWNS = {path[0]: path for path in CITIES.paths}
-SENSITIVE: dict[str, tuple[dict[str, Any], Any]] = {
-    "disease": ({"t": "0.25", "l": {"distinct": 3}}, "equal"),
-    "grade": ({"t": "0.2", "distance": "ordered", "order": GRADES}, GRADES),
-    "town": ({"t": "0.3", "distance": "hierarchical", "hierarchy": "cities.csv"}, TOWNS),
-}
-
-
-def encounters(seed: int, people: int = 300, varying: bool = False) -> pa.Table:
-    """About one and a half rows a person. varying: whether age and city change from row to row of a person."""
-    draw = np.random.default_rng(seed)
-    who = np.repeat(np.arange(people), draw.geometric(0.65, people))
-    n = len(who)
-    own = draw.integers(5, size=people)[who]
-    age, city = draw.integers(20, 60, people)[who], draw.integers(5, size=people)[who]
-    if varying:
-        age = age + draw.integers(3, size=n)
-        city = np.where(draw.random(n) < 0.2, draw.integers(5, size=n), city)
-    table = pa.table(
-        {
-            "patient": [f"patient {i}" for i in who],
-            "age": age,
-            "sex": np.array(["f", "m"])[draw.integers(2, size=people)[who]],
-            "city": np.array(CITIES.leaves)[city],
-            "disease": np.array(DISEASES)[np.where(draw.random(n) < 0.6, own, draw.integers(5, size=n))],
-            "grade": np.array(GRADES)[draw.integers(4, size=n)],
-            "town": np.array(CITIES.leaves)[draw.integers(5, size=n)],
-            "row": [f"row {i}" for i in range(n)],
-        }
-    )
-    return table.take(pa.array(draw.permutation(n)))
-
-
 Release = Callable[..., tuple[Path, Mapping[str, Any]]]
 
 
@@ -103,7 +67,7 @@ def test_every_class_has_k_people_and_is_close_over_them(
 ) -> None:
     if varying and rows == "together" and method != "tree":
         pytest.skip("this method assigns rows by their quasi-identifiers")
-    table = encounters(len(method) + varying, varying=varying)
+    table = stays(len(method) + varying, varying=varying)
     person = {"column": "patient", "rows": rows}
     conf, certificate = release(table, *names, person=person, method=METHODS[method])
     found, people, guarantees = judged(conf, table, *names), certificate["people"], certificate["guarantees"]
@@ -125,7 +89,7 @@ def test_every_class_has_k_people_and_is_close_over_them(
 
 def test_a_table_of_rows_has_classes_of_fewer_people(release: Release) -> None:
     """What this is about: 600 people with some 920 rows, k = 5, counted as rows and as people."""
-    table = encounters(1, people=600)
+    table = stays(1, people=600)
     conf, _ = release(table, "disease", person=None, direct_identifiers=["patient"], method=METHODS["tree"], k=5)
     assert judged(conf, table, "disease").smallest < 5
     conf, _ = release(table, "disease", method=METHODS["tree"], k=5, output={"path": "again"})
@@ -135,7 +99,7 @@ def test_a_table_of_rows_has_classes_of_fewer_people(release: Release) -> None:
 
 
 def test_a_person_with_very_many_rows_weighs_as_much_as_any(release: Release) -> None:
-    table = encounters(5)
+    table = stays(5)
     one = table.slice(0, 1)
     frequent = pa.concat_tables([one.set_column(7, "row", pa.array([f"more {i}"])) for i in range(97)])
     table = pa.concat_tables([table, frequent])  # 97 is prime to all others
@@ -148,7 +112,7 @@ def test_a_person_with_very_many_rows_weighs_as_much_as_any(release: Release) ->
 
 @pytest.mark.parametrize("of", ["input", "released"])
 def test_suppressed_rows_are_people_too(of: str, release: Release) -> None:
-    table = encounters(9)
+    table = stays(9)
     privacy = {"suppression_limit": "0.3", "of": of}
     conf, certificate = release(table, "disease", method=METHODS["incognito"], privacy=privacy)
     found = judged(conf, table, "disease")
@@ -164,18 +128,18 @@ def test_a_method_that_counts_rows_is_refused_with_those_that_count_people(relea
         "attributes.person: method stack_and_deal counts rows, not people; expected method: {name: closeness_tree"
     )
     with pytest.raises(ConfigurationError, match=expected.replace("{", "\\{")):
-        release(encounters(1), "disease", method={"name": "stack_and_deal"})
+        release(stays(1), "disease", method={"name": "stack_and_deal"})
 
 
 @pytest.mark.parametrize("privacy", [{"nt": {"n": 50}}, {"k": "auto"}], ids=["nt", "auto"])
 def test_requirements_that_count_rows_are_refused(privacy: dict[str, Any], release: Release) -> None:
     with pytest.raises(ConfigurationError, match="counts rows, not people"):
-        release(encounters(1), "disease", method=METHODS["mondrian"], privacy=privacy)
+        release(stays(1), "disease", method=METHODS["mondrian"], privacy=privacy)
 
 
 @pytest.mark.parametrize("method", ["mondrian", "incognito", "disjoint"])
 def test_rows_that_differ_cannot_be_kept_together_by_every_method(method: str, release: Release) -> None:
-    table = encounters(3, varying=True)
+    table = stays(3, varying=True)
     ages = {name: set() for name in table["patient"].to_pylist()}
     for name, age in zip(table["patient"].to_pylist(), table["age"].to_pylist(), strict=True):
         ages[name].add(age)
@@ -185,7 +149,7 @@ def test_rows_that_differ_cannot_be_kept_together_by_every_method(method: str, r
 
 
 def test_every_row_needs_a_person(release: Release, tmp_path: Path) -> None:
-    table = encounters(1)
+    table = stays(1)
     missing = [None if i in (3, 8) else name for i, name in enumerate(table["patient"].to_pylist())]
     missing[20] = ""
     with pytest.raises(InputError, match=f"column 'patient' is missing in 3 of {table.num_rows} rows"):
@@ -195,11 +159,11 @@ def test_every_row_needs_a_person(release: Release, tmp_path: Path) -> None:
 
 def test_k_above_the_people_is_out_of_reach(release: Release) -> None:
     with pytest.raises(UnreachableError, match=r"privacy\.k is 301, but the table has 300 people"):
-        release(encounters(1), "disease", method=METHODS["mondrian"], k=301)
+        release(stays(1), "disease", method=METHODS["mondrian"], k=301)
 
 
 def test_people_may_be_numbers(release: Release) -> None:
-    table = encounters(2)
+    table = stays(2)
     numbers = pa.array([int(name.removeprefix("patient ")) for name in table["patient"].to_pylist()])
     _, by_text = release(table, "disease", method=METHODS["mondrian"])
     _, by_number = release(
@@ -209,7 +173,7 @@ def test_people_may_be_numbers(release: Release) -> None:
 
 
 def test_the_release_does_not_depend_on_the_order_of_rows(release: Release) -> None:
-    table = encounters(4, varying=True)
+    table = stays(4, varying=True)
     again = table.take(pa.array(np.random.default_rng(0).permutation(table.num_rows)))
     _, one = release(table, "disease", method=METHODS["tree"])
     _, other = release(again, "disease", method=METHODS["tree"], output={"path": "again"})
@@ -217,7 +181,7 @@ def test_the_release_does_not_depend_on_the_order_of_rows(release: Release) -> N
 
 
 def test_people_of_a_finished_release_are_counted_again(release: Release) -> None:
-    conf, _ = release(encounters(1), "disease", method=METHODS["mondrian"])
+    conf, _ = release(stays(1), "disease", method=METHODS["mondrian"])
     state = json.loads((conf.parent / "out/internal/run.json").read_text())
     files = [name for name in state["stages"]["report"]["files"]["internal"] if name.startswith("people/")]
     assert any(name.endswith(".parquet") for name in files)

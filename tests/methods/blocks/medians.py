@@ -22,7 +22,7 @@ def holds_by_itself(block: Block, rows: IntArray) -> bool:
     """Whether these rows may be a class."""
     counts = np.zeros(block.requirement.tables.shape, dtype=np.int64)
     for cell in block.cell[rows]:
-        add_cell(counts, cell, 1, block.requirement.codes)
+        add_cell(counts, cell, 1, block.requirement)
     return holds(counts, len(rows), block.requirement, work_space(block.requirement))
 
 

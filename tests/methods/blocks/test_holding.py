@@ -68,6 +68,6 @@ def test_every_attribute_counts():
     requirement = requirement_of([equal, ordered], [Fraction(1, 2), Fraction(1, 10)])
     counts = np.zeros((2, 3), dtype=np.int64)
     for cell in np.flatnonzero((requirement.codes == [0, 1]).all(axis=1)):
-        add_cell(counts, cell, 2, requirement.codes)
+        add_cell(counts, cell, 2, requirement)
     assert counts.tolist() == [[2, 0, 0], [0, 2, 0]]
     assert not holds(counts, 2, requirement, work_space(requirement))  # .5 <= .5, but .25 > .1

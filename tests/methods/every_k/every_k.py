@@ -122,7 +122,7 @@ def supports(settings: EveryK, sensitive: Mapping[str, SensitiveAttribute]) -> N
 
 def make_plan(given: PlanningInput) -> EveryKPlan:
     """The plan; the whole table is one task."""
-    require_rows(given.k, given.attributes.rows)
+    require_rows(given.k, given.attributes)
     given.log("nothing to look at")
     tree = {"rows": given.attributes.rows, "most": given.most_suppressed}
     return read_plan(tree, given.attributes, given.k, given.settings)

@@ -64,7 +64,7 @@ def refined(block: Block) -> np.ndarray:
     def counts_of(rows: list[int]) -> np.ndarray:
         counts = np.zeros(requirement.tables.shape, dtype=np.int64)
         for row in rows:
-            add_cell(counts, block.cell[row], 1, requirement.codes)
+            add_cell(counts, block.cell[row], 1, requirement)
         return counts
 
     def ratio(rows: list[int]) -> float:

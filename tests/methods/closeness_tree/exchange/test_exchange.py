@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
+from requirements import ROWS_ONLY
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
@@ -120,6 +121,7 @@ def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -
         k=k,
         distinct=np.array([distinct]),
         limits=exact_limits([t], [2], rows, rows),
+        **ROWS_ONLY,
     )
 
 
@@ -184,6 +186,7 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         k=int(np.bincount(classes).min()),
         distinct=np.ones(len(kinds), np.int64),
         limits=np.zeros((len(kinds), n + 1), np.int64),
+        **ROWS_ONLY,
     )
     block = Block(
         random.integers(0, DOMAIN, (n, quasis)).astype(np.int32), cell.reshape(-1).astype(np.int32), widths, requirement
