@@ -16,7 +16,7 @@ from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judg
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
-from tclose_spark.errors import InputError
+from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -46,21 +46,24 @@ class ReleasedPeople:
             columns |= dict(zip((name for name, _ in measure.fields()), measure.of(classes), strict=True))
         return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes, judged)
 
-    def disagreements(self, released: Fingerprint, recorded: str | None, together: bool) -> list[str]:
-        """What is wrong with the rows. released: the fingerprint of the release. recorded: that of `internal/people`
-        when it was written. together: whether all rows of a person must be in one class.
+    def require_rows(self, released: Fingerprint, recorded: str | None) -> None:
+        """Raises GuaranteeError unless these are the rows of the release, and those that were written. Available after
+        the tallies were computed.
+
+        released: the fingerprint of the release. recorded: that of `internal/people` when it was written.
         """
-        problems = []
         if self.tallied.released != released:
-            problems.append("internal/people has not the rows of the release, so its people cannot be counted")
+            raise GuaranteeError("internal/people has not the rows of the release, so its people cannot be counted")
         if str(self.tallied.all_rows) != recorded:
-            problems.append("internal/people that was read back differs from the one that was written")
-        if together and self.tallied.in_several_classes:
-            problems.append(
-                f"{self.tallied.in_several_classes:,} people have rows in several classes, and attributes.person "
-                "requires one (rows: together)"
-            )
-        return problems
+            raise GuaranteeError("internal/people that was read back differs from the one that was written")
+
+    def apart(self) -> list[str]:
+        """That rows of a person are in several classes, if any are."""
+        several = self.tallied.in_several_classes
+        message = (
+            f"{several:,} people have rows in several classes, and attributes.person requires one (rows: together)"
+        )
+        return [message] if several else []
 
     @cached_property
     def sizes(self) -> dict[int, int]:

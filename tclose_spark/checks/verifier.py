@@ -129,6 +129,8 @@ def verify_release(
         attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
         tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
         required = None if whose is None else whose.judged(attributes, left.public)
+        if whose is not None:
+            whose.require_rows(released, evidence.people)
         more: list[ClassMeasure] = [measure for measure in (tuples, required) if measure is not None]
         source = tallies if whose is None else whose.tallied.classes
         classes, notes = _class_table(source, quasi, attributes, more, spec, classes_path)
@@ -153,8 +155,8 @@ def verify_release(
         of_people = None if whose is None else _people_figures(whose, figures, attributes)
         worst = worst_classes(tallies, labels, figures, of_whole)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
-    if whose is not None and spec.attributes.person is not None:
-        problems += whose.disagreements(released, evidence.people, spec.attributes.person.rows == "together")
+    if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
+        problems += whose.apart()
     problems += [_violation(broken) for broken in figures.broken]
     unproven = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [*unproven, *(notes if unproven else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from deltalake import write_deltalake
 from people import read
 from people_judge import judge_people
 from promise_page import promises
@@ -81,11 +85,12 @@ def make(
 
 @pytest.fixture(scope="module")
 def release(rows: str, make: Callable[..., Made]) -> Made:
-    """300 people who move and grow older, one of them with 31 rows."""
-    table = stays(11, varying=True)
-    one = table.slice(0, 1)
-    more = [one.set_column(7, "row", pa.array([f"more {i}"])) for i in range(30)]
-    return make(pa.concat_tables([table, *more]), person={"column": "patient", "rows": rows})
+    """300 people who move and grow older, one of them with more than 150 rows and any disease."""
+    table, draw = stays(11, varying=True), np.random.default_rng(3)
+    more = table.take(pa.array([0] * 150)).set_column(7, "row", pa.array([f"more {i}" for i in range(150)]))
+    diseases = draw.choice(table["disease"].to_pylist(), 150)
+    table = pa.concat_tables([table, more.set_column(4, "disease", pa.array(diseases))])
+    return make(table, person={"column": "patient", "rows": rows})
 
 
 @promises(
@@ -100,7 +105,7 @@ def test_every_class_has_k_people(release: Made) -> None:
     times = Counter(release.table["patient"].to_pylist())
     found = release.certificate["people"]
     assert (found["people"], found["most_rows"]) == (len(times), max(times.values()))
-    assert max(times.values()) > 30
+    assert max(times.values()) > 150
 
 
 @promises(
@@ -132,8 +137,8 @@ def test_every_l_holds_over_people(release: Made) -> None:
 @promises("Suppressed rows that are treated as a class must meet all of this.")
 def test_suppressed_rows_are_k_people(make: Callable[..., Made], monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {
-        "quasi": {**QUASI, "city": {**QUASI["city"], "coarsest": 0}},
-        "privacy": {"suppression_limit": "0.4"},
+        "method": {"name": "t_incognito"},
+        "privacy": {"suppression_limit": "0.3"},
         "person": {"column": "patient", "rows": "apart"},
     }
     made = make(stays(5), **given)
@@ -173,23 +178,40 @@ def test_neither_the_person_nor_a_hash_is_public(release: Made) -> None:
         assert not any(secret.encode() in text for text in texts)
 
 
-def test_rows_of_other_people_are_found(make: Callable[..., Made], open_run: Callable[..., Any]) -> None:
-    """A row of `internal/people` under another person's hash, written as the release was."""
-    import deltalake
+DAMAGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "another person": lambda rows: rows.assign(person_hash=[7, *rows["person_hash"][1:]]),
+    "a row less": lambda rows: rows.iloc[1:],
+    "another label": lambda rows: rows.assign(sex=[*rows["sex"][:-1], "*"]),
+    "a row that is suppressed": lambda rows: rows.assign(suppressed=[True, *rows["suppressed"][1:]]),
+}
 
-    made = make(stays(2), person="patient", method={"name": "t_mondrian"})
-    place = str(made.folder / "out/internal/people")
-    table = pa.table(deltalake.DeltaTable(place).to_pyarrow_table())
-    moved = table["person_hash"].to_pylist()
-    moved[0] = moved[-1] = 7
-    changed = table.set_column(table.column_names.index("person_hash"), "person_hash", pa.array(moved, pa.int64()))
-    deltalake.write_deltalake(place, changed, mode="overwrite")
-    run = open_run(made.folder / "run.yaml")
-    from tclose_spark.stages.verify import verify_finished
 
-    finding = verify_finished(run)
-    assert not finding.holds
-    assert any("people" in problem for problem in finding.problems)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_people_of_other_rows_are_found(
+    damage: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Any]
+) -> None:
+    given: dict[str, Any] = {"quasi": QUASI, "sensitive": {"disease": {"t": "0.4"}}, "drop_others": True}
+    conf = write_run(tmp_path, stays(2), person="patient", method={"name": "t_mondrian"}, **given)
+    run = open_run(conf)
+    pipeline.profile(run)
+    pipeline.plan(run)
+    pipeline.anonymize(run)
+    place = run.staging.path("people")
+    damaged = pa.Table.from_pandas(DAMAGES[damage](read(Path(place))), preserve_index=False)
+    shutil.rmtree(place)
+    write_deltalake(place, damaged)
+    with pytest.raises(GuaranteeError, match="internal/people"):
+        pipeline.verify(run)
+
+
+def test_a_method_that_counts_rows_publishes_nothing(every_k_installed: None, make: Callable[..., Made]) -> None:
+    """Its classes have k rows, and some of them fewer people."""
+    settings = {
+        "method": {"name": "every_k", "any_t": True},
+        "sensitive": {"disease": {"t": "1", "l": {"distinct": 1}}},
+    }
+    with pytest.raises(GuaranteeError, match="people"):
+        make(stays(3), person={"column": "patient", "rows": "apart"}, **settings)
 
 
 @promises("A row without a person is an error.")
@@ -251,7 +273,7 @@ def test_a_person_with_many_rows_is_in_a_large_class(release: Made, rows: str) -
 
 @promises("What a class reveals of people in other ways is measured over rows:")
 def test_other_figures_are_of_rows(release: Made) -> None:
-    of_one_value = release.certificate["information"]["homogeneous"]["disease"]
+    of_one_value = release.certificate["attributes"]["sensitive"]["disease"]["homogeneous"]
     table = read(release.folder / "out/public/release")
     values = table.groupby(list(QUASI), dropna=False)["disease"].agg(["nunique", "size"])
     assert of_one_value["rows"] == int(values["size"][values["nunique"] == 1].sum())

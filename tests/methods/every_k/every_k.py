@@ -31,6 +31,7 @@ class EveryK(MethodSettings):
     """
 
     suppresses: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True  # it counts rows, but may be lucky
     makes_l: ClassVar[tuple[str, ...]] = ("distinct",)  # it looks at none, but may be lucky
     name: Literal["every_k"] = "every_k"
     by: int = 0
