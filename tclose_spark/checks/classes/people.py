@@ -23,7 +23,6 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expectations_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
-from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import coded, group_equal
@@ -42,7 +41,7 @@ OVER_PEOPLE = " over people"
 class PeopleTallies:
     """The rows of a table by class, with whose they are.
 
-    whole: see `tallies.tally_classes`. SUPPRESSED is the last label. Two more values follow the sensitive ones: the
+    whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the sensitive ones: the
         number of rows of the row's person, and 1 for the first row of a person in the class, otherwise 0.
     labels, sensitive: how many columns there are of each, without these.
     """
@@ -54,16 +53,16 @@ class PeopleTallies:
 
     @property
     def classes(self) -> Table:
-        """The classes of the rows that are not suppressed, without SUPPRESSED."""
+        """The classes of the rows that are not suppressed, without that label."""
         return self._only("false")
 
     @property
     def suppressed(self) -> Table:
-        """The suppressed rows as a class, without SUPPRESSED."""
+        """The suppressed rows as a class, without that label."""
         return self._only("true")
 
     def _only(self, suppressed: str) -> Table:
-        """The classes with this value of SUPPRESSED, without it."""
+        """The classes with this last label, without it."""
         schema, place = tally_schema(self.labels, self.sensitive + 2), self.labels
 
         def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -95,14 +94,14 @@ class PeopleTallies:
 
 
 def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) -> PeopleTallies:
-    """The tallies of a table with PERSON, an int64, and SUPPRESSED, its last two columns. One shuffle by person, one by
+    """The tallies of a table with PERSON, an int64, and whether rows are suppressed as its last two columns. One shuffle by person, one by
     class.
     """
     names = schema_of(table).names
     values = [*sensitive, "size", "first"]
     schema = tally_schema(len(labels) + 1, len(values))
     parts = pa.schema([*schema, *((name, pa.int64()) for name in FIGURES)])
-    tally = _tally([names.index(name) for name in (*labels, SUPPRESSED)], [names.index(s) for s in sensitive], parts)
+    tally = _tally([names.index(name) for name in (*labels, names[-1])], [names.index(s) for s in sensitive], parts)
     tallied = map_batches(gather(select(table, names), [PERSON]), tally, parts)
     watched, observed = observe(tallied, dict.fromkeys(FIGURES, "sum"))
     whole = add_up(select(watched, schema.names), len(labels) + 1, schema)
