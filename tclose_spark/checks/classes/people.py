@@ -41,8 +41,9 @@ OVER_PEOPLE = " over people"
 class PeopleTallies:
     """The rows of a table by class, with whose they are.
 
-    whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the sensitive ones: the
-        number of rows of the row's person, and 1 for the first row of a person in the class, otherwise 0.
+    whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the
+        sensitive ones: the number of rows of the row's person, and 1 for the first row of a person in the class,
+        otherwise 0.
     labels, sensitive: how many columns there are of each, without these.
     """
 
@@ -94,8 +95,8 @@ class PeopleTallies:
 
 
 def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) -> PeopleTallies:
-    """The tallies of a table with PERSON, an int64, and whether rows are suppressed as its last two columns. One shuffle by person, one by
-    class.
+    """The tallies of a table whose last two columns are PERSON, an int64, and whether rows are suppressed. One shuffle by
+    person, one by class.
     """
     names = schema_of(table).names
     values = [*sensitive, "size", "first"]
