@@ -95,8 +95,9 @@ class PeopleTallies:
 
 
 def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) -> PeopleTallies:
-    """The tallies of a table whose last two columns are PERSON, an int64, and whether rows are suppressed. One shuffle by
-    person, one by class.
+    """The tallies of a table whose last two columns are PERSON, an int64, and whether rows are suppressed.
+
+    One shuffle by person, one by class.
     """
     names = schema_of(table).names
     values = [*sensitive, "size", "first"]

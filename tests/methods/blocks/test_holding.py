@@ -1,6 +1,9 @@
 """The kernels' distances against measures.distances, exactly."""
 
+from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from hypothesis import given
@@ -10,8 +13,15 @@ from strategies import drawn
 from requirements import distances_and_classes, requirement_of
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds, work_space
-from tclose_spark.methods.blocks.requirement import exact_limits
+from tclose_spark.methods.blocks.holding import (
+    add_cell,
+    closeness_ratio,
+    distance_over_people,
+    holds,
+    people_hold,
+    work_space,
+)
+from tclose_spark.methods.blocks.requirement import ONE, exact_limits
 
 
 @drawn(100)
@@ -71,3 +81,70 @@ def test_every_attribute_counts():
         add_cell(counts, cell, 2, requirement)
     assert counts.tolist() == [[2, 0, 0], [0, 2, 0]]
     assert not holds(counts, 2, requirement, work_space(requirement))  # .5 <= .5, but .25 > .1
+
+
+SIZES = [1, 2, 3, 7]  # rows of a person
+
+
+@drawn(200)
+@given(distances_and_classes(), st.data(), st.integers(0, 12), st.integers(1, 4), st.integers(1, 3))
+def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, distinct):
+    """Rows of people with 1 to 7 rows each, some of them the first of their person. A cell is a value, such a number
+    and such a flag.
+    """
+    distance, _ = drawn_classes
+    values = len(distance.table)
+    codes, sizes, first = (part.ravel() for part in np.meshgrid(range(values), SIZES, [0, 1], indexing="ij"))
+    cells = st.lists(st.integers(0, 3), min_size=len(codes), max_size=len(codes)).filter(any)
+    classes = np.array(data.draw(st.lists(cells, min_size=2, max_size=4)), dtype=np.int64)
+    whole = classes.sum(axis=0)
+    t = Fraction(twelfths, 12)
+
+    def shares(rows):
+        """What people weigh by value, exactly."""
+        found = [Fraction(0)] * values
+        for value, size, n in zip(codes, sizes, rows, strict=True):
+            found[value] += Fraction(int(n), int(size))
+        return [weight / sum(found) for weight in found]
+
+    weight = np.rint(ONE / sizes).astype(np.int64)
+    tables = np.stack([np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)])
+    plain = requirement_of([replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))], [None], 1)
+    requirement = plain._replace(
+        codes=codes[:, None].astype(np.int32),
+        tables=tables.astype(np.int64),
+        k=k,
+        distinct=np.array([distinct]),
+        first=first.astype(np.int64),
+        weight=weight,
+        most=np.array([float(t)]),
+    )
+    space = work_space(requirement)
+    for rows in classes:
+        counts = np.zeros((3, values), dtype=np.int64)
+        for cell, n in enumerate(rows):
+            add_cell(counts, cell, n, requirement)
+        people = int(rows @ first)
+        of_first = len({int(value) for value, is_first, n in zip(codes, first, rows, strict=True) if is_first and n})
+        emd = exact_distance(distance, shares(rows), shares(whole))
+        assert abs(distance_over_people(0, counts, requirement, space) - emd) < 1e-6
+        if abs(emd - t) > 1e-6:
+            required = emd <= t and people >= k and (distinct == 1 or of_first >= distinct)
+            assert people_hold(counts, requirement, space) == required
+
+
+def exact_distance(distance, one, other):
+    """The earth mover's distance of two distributions."""
+    if isinstance(distance, EqualDistance):
+        return sum(abs(p - q) for p, q in zip(one, other, strict=True)) / 2
+    if isinstance(distance, OrderedDistance):
+        return sum(map(abs, accumulate(p - q for p, q in zip(one, other, strict=True)))) / max(len(one) - 1, 1)
+    total, nodes = Fraction(0), range(len(one))
+    net = [p - q for p, q in zip(one, other, strict=True)]
+    for above in distance.parents:
+        total += sum(map(abs, net))
+        up = defaultdict(Fraction)
+        for node in nodes:
+            up[int(above[node])] += net[node]
+        nodes, net = range(len(up)), [up[node] for node in range(len(up))]
+    return total / (2 * len(distance.parents))
