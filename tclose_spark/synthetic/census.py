@@ -72,6 +72,11 @@ def generate_people(rows: int, seed: int = 2026) -> Iterator[pa.RecordBatch]:
     return (people_between(seed, first, min(first + AT_ONCE, rows)) for first in range(0, rows, AT_ONCE))
 
 
+def write_people(file: Path, rows: int, seed: int = 2026) -> None:
+    """Writes the people of `generate_people` (see `write_table`)."""
+    write_table(file, SCHEMA, generate_people(rows, seed))
+
+
 def require_size(rows: int, seed: int) -> None:
     """Raises ConfigurationError if a table cannot have so many rows, or be drawn with this seed."""
     if rows < 0:

@@ -25,15 +25,11 @@ from tclose_spark.synthetic.census import (
     SPARK_SEED,
     generate_people,
     write_hierarchies,
-    write_table,
+    write_people,
 )
 from tclose_spark.synthetic.xxhash import hash_numbers, hash_text
 
 ROWS = 200_000
-
-
-def write_people(file: Path, rows: int, seed: int = 2026) -> None:
-    write_table(file, SCHEMA, generate_people(rows, seed))
 
 
 def made(rows: int, seed: int = 2026) -> pa.Table:
@@ -141,8 +137,7 @@ def test_a_file_has_the_people_in_place_of_what_was_there(tmp_path: Path, monkey
 def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
     program = (
         "import resource, sys; from pathlib import Path; from tclose_spark.synthetic import census;"
-        "census.AT_ONCE = 1 << 14; people = census.generate_people(int(sys.argv[2]));"
-        "census.write_table(Path(sys.argv[1]), census.SCHEMA, people);"
+        "census.AT_ONCE = 1 << 14; census.write_people(Path(sys.argv[1]), int(sys.argv[2]));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
 
