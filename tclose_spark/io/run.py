@@ -18,8 +18,9 @@ from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.read_only import are_writable, read_unlocked
 from tclose_spark.io.spark.progress import Progress, no_progress
-from tclose_spark.io.storage.folders import Folder, local_path, open_folder
+from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
@@ -266,7 +267,7 @@ class Run:
         with self._refusals_translated():
             needs_none = to_read and not self.is_writable and self.internal.exists(STATE)
         if needs_none:
-            with self._read_unlocked():
+            with read_unlocked(self.internal, STATE, self.public):
                 yield
             return
         with ExitStack() as locks:
@@ -283,22 +284,8 @@ class Run:
 
     @property
     def is_writable(self) -> bool:
-        """Whether this process can write to both output folders, as far as they are local and exist."""
-        local = filter(None, map(local_path, (self.internal.path(), self.public.path())))
-        return all(os.access(path, os.W_OK) for path in local if path.exists())
-
-    @contextmanager
-    def _read_unlocked(self) -> Iterator[None]:
-        """Raises ConfigurationError for a release that does not hold because another run replaces it meanwhile."""
-        before = self.internal.read(STATE)
-        try:
-            yield
-        except GuaranteeError:
-            if self.internal.exists(LOCK) or not self.internal.exists(STATE) or self.internal.read(STATE) != before:
-                raise ConfigurationError(
-                    f"output: {self.public.path()} is being written by another run; run again after its end"
-                ) from None
-            raise
+        """Whether this process can write to both output folders."""
+        return are_writable(self.internal, self.public)
 
     @contextmanager
     def _refusals_translated(self) -> Iterator[None]:
