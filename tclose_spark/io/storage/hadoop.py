@@ -5,10 +5,8 @@ object stores do not.
 from __future__ import annotations
 
 import errno
-import json
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import isfunction
@@ -18,6 +16,7 @@ from py4j.protocol import Py4JJavaError
 
 from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io.spark.capabilities import java_of
+from tclose_spark.io.storage.moving import move_files
 from tclose_spark.io.storage.replacing import OLD, beside
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ and one that breaks off leaves a part here and a part there.
 """
 IF_NEW = "fs.option.create.conditional.overwrite"
 """Hadoop's option of `createFile`: the store itself refuses an object that is there, in the request that makes it."""
-AT_ONCE = 8  # files that are on their way together
 
 
 def _raising_os_errors(folder: type) -> type:
@@ -157,7 +155,11 @@ class HadoopFolder:
             self.remove(name)
             if self._files.rename(source._path(name), self._path(name)):
                 return
-        self._move_files(source, name)
+        move_files(source, self, name, lambda file: self._move_file(source, file), self._make)
+
+    def _make(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._files.mkdirs(self._path(name))
 
     def sibling(self, what: str) -> HadoopFolder | None:
         """See Folder. Object stores cannot replace a folder, and the root of a file system has no sibling."""
@@ -194,23 +196,6 @@ class HadoopFolder:
     def _is_beside(self, other: HadoopFolder) -> bool:
         """Whether a folder is in the same file system, such as the same bucket."""
         return bool(self._files.getUri().equals(other._files.getUri()))
-
-    def _move_files(self, source: HadoopFolder, name: str) -> None:
-        """Moves a file or a folder file by file; a file disappears there once it is here. The list of files is written
-        before the first one moves, so an interrupted move continues without mixing in older files.
-        """
-        mark, left = f"{name}.moving", source.sizes(name)
-        whole = json.loads(source.read(mark)) if source.exists(mark) else {}
-        arrived = {file: size for file, size in whole.items() if file not in left}
-        if not (arrived and left.items() <= whole.items() and arrived.items() <= self.sizes(name).items()):
-            self.remove(name)
-            source.write(mark, json.dumps(left), private=True)
-        for folder in {file.rpartition("/")[0] for file in left}:
-            self._files.mkdirs(self._path(folder))
-        with ThreadPoolExecutor(AT_ONCE) as moving:
-            list(moving.map(lambda file: self._move_file(source, file), sorted(left)))
-        source.remove(name)
-        source.remove(mark)
 
     def _move_file(self, source: HadoopFolder, name: str) -> None:
         here, there = self._path(name), source._path(name)

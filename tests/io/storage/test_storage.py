@@ -14,7 +14,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import hadoop
+from tclose_spark.io.storage import hadoop, moving
 from tclose_spark.io.storage.folders import LocalFolder, move, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
@@ -89,7 +89,7 @@ def broken_off(staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.
 
     with monkeypatch.context() as patch:
         patch.setattr(HadoopFolder, "_move_file", one_less)
-        patch.setattr(hadoop, "AT_ONCE", 1)
+        patch.setattr(moving, "AT_ONCE", 1)
         with pytest.raises(BreaksOff):
             move("release", staging, public)
     return sorted(held(public))
