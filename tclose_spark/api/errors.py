@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from tclose_spark.errors import ConfigurationError, TcloseError, text_of
 from tclose_spark.io.causes import AT_WORK, cause_of, why_no_import
 from tclose_spark.io.storage.disks import full_disk
+from tclose_spark.io.storage.stores import StoreError
 
 DEBUG = "TCLOSE_DEBUG"
 OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
@@ -41,7 +42,7 @@ def known(error: Exception) -> TcloseError | None:
         return found
     if isinstance(error, ImportError):
         return ConfigurationError(why_no_import(error))
-    if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
+    if isinstance(error, PermissionError | NotADirectoryError | FileExistsError | StoreError):
         return ConfigurationError(f"{error.filename} cannot be read or written ({error.strerror})")
     return full_disk(error, "what is written")
 

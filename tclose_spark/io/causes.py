@@ -12,6 +12,7 @@ from tclose_spark.errors import ConfigurationError, InputError, TcloseError, tex
 from tclose_spark.io.spark.installation import DEFAULT_MEMORY, MASTER_VARIABLE, MEMORY_VARIABLE
 from tclose_spark.io.spark.jars import ADVISED, VARIABLE, package
 from tclose_spark.io.storage.disks import SAID, full_disk, full_scratch, unwritable_folder
+from tclose_spark.io.storage.stores import WHY, reason_of
 
 HANDLES = 1024
 """Files that a process should be allowed to open; a release of few rows on two cores opens some 400."""
@@ -112,6 +113,20 @@ AT_WORK = (
         lambda _: ConfigurationError(
             "this Spark does not send rows to the tasks that they are meant for (by number, Spark 4.0 by its own "
             "hash); run on another one"
+        ),
+    ),
+    Cause(
+        WHY.pattern,
+        lambda said: ConfigurationError(
+            f"an object store refuses a request, or does not answer ({reason_of(OSError(said[0]))}); nothing "
+            "unfinished is public. Check the credentials, and run again"
+        ),
+    ),
+    Cause(
+        r"Class org\.apache\.hadoop\.fs\.\S+ not found|No FileSystem for scheme",
+        lambda _: ConfigurationError(
+            "this Spark has no connector to the file system of a URI; add it to PYSPARK_SUBMIT_ARGS, or set engine: "
+            "local, which reports what this process lacks to open the URI: see docs/storage.md"
         ),
     ),
     Cause(

@@ -21,7 +21,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.read_only import are_writable, read_unlocked
 from tclose_spark.io.spark.progress import Progress, no_progress
 from tclose_spark.io.storage.folders import Folder, open_folder
-from tclose_spark.io.storage.lock import LOCK, TAKEOVER, locked
+from tclose_spark.io.storage.lock import LOCK, is_of_lock, locked
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -229,7 +229,7 @@ class Run:
                 f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
                 "one is verified"
             )
-        there = set(self.public.names()) - {LOCK, LOCK + TAKEOVER} if self.public.exists() else set[str]()
+        there = {name for name in self.public.names() if not is_of_lock(name)} if self.public.exists() else set[str]()
         partial = there & {f"{name}.partial" for name in PUBLIC}  # unfinished copies between file systems
         foreign = sorted(there - {*PUBLIC} - partial)
         if foreign:
@@ -293,8 +293,9 @@ class Run:
         try:
             yield
         except OSError as error:
-            why = error.strerror or "its file system refuses"
-            raise ConfigurationError(f"output: {self.internal.path()} cannot be written ({why})") from None
+            why, public = error.strerror or "its file system refuses", self.public.path()
+            folder = public if str(error.filename).startswith(public) else self.internal.path()
+            raise ConfigurationError(f"output: {folder} cannot be written ({why})") from None
 
     def _save(self, state: Mapping[str, Any]) -> None:
         self.staging.write(STATE, json.dumps(state, indent=1))

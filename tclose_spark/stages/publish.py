@@ -18,7 +18,7 @@ from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PEOPLE, PUBLIC, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
-from tclose_spark.io.storage.lock import LOCK, TAKEOVER
+from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
@@ -62,7 +62,7 @@ def list_files(run: Run) -> dict[str, Digests]:
 def public_files(folder: Folder) -> dict[str, str]:
     """The SHA-256 of every file in a public folder, without the lock of a run."""
     names = folder.names() if folder.exists() else []
-    return digests(folder, [name for name in names if name not in (LOCK, LOCK + TAKEOVER)])
+    return digests(folder, [name for name in names if not is_of_lock(name)])
 
 
 def publish_release(run: Run) -> Mapping[str, Any]:
@@ -200,7 +200,7 @@ def _place(run: Run, files: Digests) -> None:
     if new is not None:
         run.public.replace(new)
     there = run.public.sizes()
-    others = [name for name in there if name not in files and name not in (LOCK, LOCK + TAKEOVER)]
+    others = [name for name in there if name not in files and not is_of_lock(name)]
     if others or any(name not in there for name in files) or run.public.sha256(CERTIFICATE) != files[CERTIFICATE]:
         run.public.remove(CERTIFICATE)
         raise GuaranteeError(f"{run.public.path()} was changed by another program during the publication")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tclose_spark.io.storage.stores import Place
+
 
 class Folder(Protocol):
     """A folder, with the operations of a run. `name` is a path inside it, with `/`."""
@@ -90,3 +92,31 @@ class Folder(Protocol):
     def restore(self) -> None:
         """Undoes a `replace` that broke off between its two renames."""
         ...
+
+
+class PlaceFolder:
+    """What is the same for folders on this disk and on object stores; see Folder."""
+
+    def __init__(self, root: Place) -> None:
+        self._root = root
+
+    def path(self, name: str = "") -> str:
+        """See Folder."""
+        return str(self._root / name)
+
+    def exists(self, name: str = "") -> bool:
+        """See Folder."""
+        return (self._root / name).exists()
+
+    def read(self, name: str) -> str:
+        """See Folder."""
+        return (self._root / name).read_text(encoding="utf-8")
+
+    def begin(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        with (self._root / name).open("rb") as file:
+            return bytes(file.read(size))
+
+    def size(self, name: str) -> int:
+        """See Folder."""
+        return (self._root / name).stat().st_size

@@ -1,4 +1,4 @@
-"""Folders of a run, on a local disk or behind a URI that Spark understands (hdfs, s3a, abfss, dbfs, file)."""
+"""Folders of a run, on a local disk or behind a URI that Spark or pyarrow opens (hdfs, s3a, abfss, dbfs, file)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from urllib.parse import unquote, urlsplit
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.arrow import ArrowFolder
 from tclose_spark.io.storage.folder import Folder as Folder
+from tclose_spark.io.storage.folder import PlaceFolder
 from tclose_spark.io.storage.replacing import beside, replace_folder, restore_folder
+from tclose_spark.io.storage.stores import Place, StorePath
 from tclose_spark.runfile.loading import URI
 
 if TYPE_CHECKING:
@@ -25,32 +28,13 @@ VOLUMES = "/Volumes/"
 """Where Databricks shows its volumes as folders: there grants control who reads, and files have no modes."""
 
 
-class LocalFolder:
+class LocalFolder(PlaceFolder):
     """An ordinary directory; see Folder."""
 
+    _root: Path
+
     def __init__(self, root: str) -> None:
-        self._root = Path(root)
-
-    def path(self, name: str = "") -> str:
-        """See Folder."""
-        return str(self._root / name)
-
-    def exists(self, name: str = "") -> bool:
-        """See Folder."""
-        return (self._root / name).exists()
-
-    def read(self, name: str) -> str:
-        """See Folder."""
-        return (self._root / name).read_text(encoding="utf-8")
-
-    def begin(self, name: str, size: int) -> bytes:
-        """See Folder."""
-        with (self._root / name).open("rb") as file:
-            return file.read(size)
-
-    def size(self, name: str) -> int:
-        """See Folder."""
-        return (self._root / name).stat().st_size
+        super().__init__(Path(root))
 
     def sizes(self, name: str = "") -> dict[str, int]:
         """See Folder."""
@@ -198,16 +182,28 @@ def private(path: str) -> Iterator[None]:
         file.chmod(0o700 if file.is_dir() else 0o600)
 
 
+def place_of(path: str) -> Place:
+    """The file or folder at a path or a URI that this process opens.
+
+    Raises:
+        ConfigurationError: if only Spark reaches it.
+        StoreError: if its store does not answer.
+    """
+    local = local_path(path)
+    return StorePath.of(path) if local is None else local
+
+
 def open_folder(path: str, session: SparkSession | LocalSession) -> Folder:
     """The folder at a local path or a URI.
 
     Raises:
         ConfigurationError: if a URI needs Hadoop's file systems, and the session has none.
+        StoreError: if its store does not answer.
     """
     if not URI.match(path):
         return LocalFolder(path)
     if isinstance(session, LocalSession):
-        raise ConfigurationError(f"{path}: only Spark reaches folders behind a URI; set engine: spark, or give a path")
+        return ArrowFolder(StorePath.of(path))
     from tclose_spark.io.storage.hadoop import HadoopFolder
 
     return HadoopFolder(path, session)

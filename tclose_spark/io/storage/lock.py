@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,12 @@ from tclose_spark.io.storage.folders import Folder
 LOCK = "lock"
 TAKEOVER = ".takeover"
 """Appended to the name of a lock: the file of a run that takes it over."""
+OF_LOCK = re.compile(rf"{LOCK}({re.escape(TAKEOVER)})?(~[0-9a-f-]{{36}})?")
+
+
+def is_of_lock(name: str) -> bool:
+    """Whether a file is a lock, that of a run that takes it over, or the claim of one that wants it (`ArrowFolder`)."""
+    return OF_LOCK.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,6 +245,27 @@ def test_a_task_without_memory_is_named() -> None:
     assert known(RuntimeError("no MemoryError here")) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "When uploading part: AWS Error SLOW_DOWN during UploadPart operation: AKIA",
+            "not answer (slow down); nothing",
+        ),
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "no connector to"),
+        (
+            'org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "gs"',
+            "no connector to the file",
+        ),
+    ],
+)
+def test_an_object_store_that_is_not_reached_is_named(text: str, says: str) -> None:
+    meant = known(OSError(text))
+    assert isinstance(meant, ConfigurationError)
+    assert says in str(meant)
+    assert "AKIA" not in str(meant)
+
+
 def test_what_stops_a_run_has_its_exit_code() -> None:
     assert isinstance(known(OSError(errno.EMFILE, "Too many open files")), ConfigurationError)
     assert isinstance(known(RuntimeError("java.io.IOException: /x/y (Too many open files)")), ConfigurationError)

@@ -1,4 +1,4 @@
-"""Folders behind a URI, moved in one step or file by file, as object stores do."""
+"""Folders behind a URI, moved in one step or file by file, as object stores do; by Hadoop, or by pyarrow."""
 
 from __future__ import annotations
 
@@ -8,54 +8,74 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from object_store import FilesInFolder, use_as_store
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.io.storage import hadoop, moving
-from tclose_spark.io.storage.folders import LocalFolder, move, open_folder
+from tclose_spark.io.storage import arrow, hadoop, moving
+from tclose_spark.io.storage.arrow import ArrowFolder
+from tclose_spark.io.storage.folders import Folder, LocalFolder, move, open_folder
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
+BY_PYARROW = "file by file, by pyarrow"
 
 
-@pytest.fixture(autouse=True, params=["in one step", "file by file"])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "file by file":
+@pytest.fixture(autouse=True, params=["in one step", "file by file", BY_PYARROW])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    if request.param != "in one step":
         monkeypatch.setattr(hadoop, "MOVES_WHOLE", frozenset())
+    use_as_store(tmp_path, monkeypatch)
     return str(request.param)
 
 
 @pytest.fixture
-def staging(spark: SparkSession, tmp_path: Path) -> HadoopFolder:
-    folder = HadoopFolder(f"file://{tmp_path}/staging", spark)
+def opened(spark: SparkSession, tmp_path: Path, kind: str) -> Callable[[str], Folder]:
+    """`opened(name)`: a folder of this kind."""
+    if kind == BY_PYARROW:
+        return lambda name: open_folder(f"s3a://{name}", LocalSession())
+    return lambda name: open_folder(f"file://{tmp_path}/{name}", spark)
+
+
+@pytest.fixture
+def staging(opened: Callable[[str], Folder]) -> Folder:
+    folder = opened("staging")
     for name, text in FILES.items():
         folder.write(f"release/{name}", text)
     return folder
 
 
 @pytest.fixture
-def public(spark: SparkSession, tmp_path: Path) -> HadoopFolder:
-    return HadoopFolder(f"file://{tmp_path}/public", spark)
+def public(opened: Callable[[str], Folder]) -> Folder:
+    return opened("public")
 
 
-def held(folder: HadoopFolder, name: str = "release") -> dict[str, str]:
-    """The files below a folder, without the checksums of a local Hadoop file system."""
-    root = Path(folder.path(name).removeprefix("file://"))
-    files = [file for file in root.rglob("*") if file.is_file() and not file.name.endswith(".crc")]
-    return {str(file.relative_to(root)): file.read_text() for file in files}
+@pytest.fixture
+def held(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """`held(folder)`: the files of its release, without the checksums of a local Hadoop file system."""
+
+    def found(folder: Folder, name: str = "release") -> dict[str, str]:
+        root = tmp_path / Path(folder.path()).name / name
+        files = [file for file in root.rglob("*") if file.is_file() and not file.name.endswith(".crc")]
+        return {str(file.relative_to(root)): file.read_text() for file in files}
+
+    return found
 
 
-def test_a_folder_moves_in_place_of_an_older_one(staging: HadoopFolder, public: HadoopFolder) -> None:
+Held = Callable[..., dict[str, str]]
+
+
+def test_a_folder_moves_in_place_of_an_older_one(staging: Folder, public: Folder, held: Held) -> None:
     public.write("release/older.parquet", "older")
     move("release", staging, public)
     assert held(public) == FILES
     assert [name for name in staging.names() if not name.endswith(".crc")] == []
 
 
-def test_a_file_moves_in_place_of_an_older_one(staging: HadoopFolder, public: HadoopFolder) -> None:
+def test_a_file_moves_in_place_of_an_older_one(staging: Folder, public: Folder, held: Held) -> None:
     staging.write("certificate.json", "new")
     public.write("certificate.json", "old")
     move("certificate.json", staging, public)
@@ -75,27 +95,28 @@ class BreaksOff(OSError):
 
 
 @pytest.fixture
-def broken_off(staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.MonkeyPatch, kind: str) -> list[str]:
+def broken_off(staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, kind: str, held: Held) -> list[str]:
     """A move file by file that ended before its last one; what had arrived."""
     if kind == "in one step":
         pytest.skip("it does not break off")
     public.write("release/older.parquet", "older")
-    whole: Callable[..., None] = HadoopFolder._move_file
+    moves: Any = type(public)
+    whole: Callable[..., None] = moves._move_file
 
-    def one_less(self: HadoopFolder, source: HadoopFolder, name: str) -> None:
+    def one_less(self: Folder, source: Folder, name: str) -> None:
         if name.endswith("part-2.parquet"):
             raise BreaksOff
         whole(self, source, name)
 
     with monkeypatch.context() as patch:
-        patch.setattr(HadoopFolder, "_move_file", one_less)
+        patch.setattr(moves, "_move_file", one_less)
         patch.setattr(moving, "AT_ONCE", 1)
         with pytest.raises(BreaksOff):
             move("release", staging, public)
     return sorted(held(public))
 
 
-def test_a_move_that_broke_off_goes_on(broken_off: list[str], staging: HadoopFolder, public: HadoopFolder) -> None:
+def test_a_move_that_broke_off_goes_on(broken_off: list[str], staging: Folder, public: Folder, held: Held) -> None:
     assert broken_off == ["_delta_log/00.json", "part 1%.parquet"]
     assert held(staging) == {"part-2.parquet": "two"}
     move("release", staging, public)
@@ -104,7 +125,7 @@ def test_a_move_that_broke_off_goes_on(broken_off: list[str], staging: HadoopFol
 
 
 def test_what_was_staged_anew_does_not_mix_with_what_had_arrived(
-    broken_off: list[str], staging: HadoopFolder, public: HadoopFolder
+    broken_off: list[str], staging: Folder, public: Folder, held: Held
 ) -> None:
     staging.remove("release")
     staging.write("release/part-3.parquet", "three")
@@ -113,37 +134,57 @@ def test_what_was_staged_anew_does_not_mix_with_what_had_arrived(
 
 
 def test_across_file_systems_by_copies(
-    staging: HadoopFolder, public: HadoopFolder, monkeypatch: pytest.MonkeyPatch
+    staging: Folder, public: Folder, monkeypatch: pytest.MonkeyPatch, held: Held
 ) -> None:
     monkeypatch.setattr(HadoopFolder, "_is_beside", lambda self, other: False)
+    monkeypatch.setattr(FilesInFolder, "equals", lambda self, other: False, raising=False)
     move("release", staging, public)
     assert held(public) == FILES
     assert not staging.exists("release")
 
 
-def test_one_of_many_writers_gets_a_new_file(public: HadoopFolder) -> None:
+def test_one_of_many_writers_gets_a_new_file(public: Folder, kind: str) -> None:
+    """Writers that pyarrow sends may hinder one another; then none gets it, and the next one does."""
     public.create()
     with ThreadPoolExecutor(8) as writers:
         for lock in map(str, range(50)):
             got = list(writers.map(lambda i, lock=lock: public.write_new(lock, str(i)), range(8)))
+            if kind == BY_PYARROW and not any(got):
+                got = [public.write_new(lock, "0")]
             assert sum(got) == 1
             assert public.read(lock) == str(got.index(True))
+            assert not public.write_new(lock, "late")
+    assert {name for name in public.names() if not name.endswith(".crc")} == set(map(str, range(50)))
 
 
-def test_what_a_file_system_refuses_is_no_file_that_is_there(public: HadoopFolder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [BY_PYARROW], indirect=True)
+def test_a_writer_waits_for_no_claim_of_one_that_was_killed(
+    public: Folder, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    public.write("lock~0", "")
+    assert not public.write_new("lock", "mine")
+    monkeypatch.setattr(arrow, "CLAIM_LASTS", 1)
+    assert public.write_new("lock", "mine")
+    assert isinstance(public, ArrowFolder)
+
+
+def test_what_a_file_system_refuses_is_no_file_that_is_there(public: Folder, tmp_path: Path, kind: str) -> None:
     (tmp_path / "public").write_text("a file where the folder would be")
-    for refused in (lambda: public.write_new("lock", "mine"), lambda: public.create(), lambda: public.read("lock")):
+    requests: list[Callable[[], Any]] = [lambda: public.write_new("lock", "mine"), lambda: public.read("lock")]
+    if kind != BY_PYARROW:  # where files make their folders
+        requests.append(lambda: public.create())
+    for refused in requests:
         with pytest.raises(OSError, match=r"public|Not a directory"):
             refused()
 
 
 def test_only_spark_reaches_uris() -> None:
     assert open_folder("/srv/out", LocalSession()).path("lock") == "/srv/out/lock"
-    with pytest.raises(ConfigurationError, match=r"^s3a://bucket/out: only Spark reaches .*; set engine: spark"):
-        open_folder("s3a://bucket/out", LocalSession())
+    with pytest.raises(ConfigurationError, match=r"^hdfs://host/out: only Spark reaches .*; set engine: spark"):
+        open_folder("hdfs://host/out", LocalSession())
 
 
-def test_a_file_that_cannot_be_read_is_named(public: HadoopFolder) -> None:
+def test_a_file_that_cannot_be_read_is_named(public: Folder) -> None:
     public.create()
     with pytest.raises(OSError, match="gone") as refused:
         public.sha256("gone")
@@ -171,6 +212,7 @@ def test_links_are_files_and_empty_folders_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.on_spark
+@pytest.mark.parametrize("kind", ["in one step", "file by file"], indirect=True)
 def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) -> None:
     people: dict[str, Any] = {
         "age": [20 + i for i in range(12)],

@@ -1,0 +1,257 @@
+"""Files on object stores, through pyarrow, with those operations of `pathlib.Path` that tables need."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from tclose_spark.errors import ConfigurationError
+
+SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss"}
+"""The schemes of URIs that pyarrow opens, and its own names of them."""
+OPTIONS = {"gs": "?retry_limit_seconds=20"}  # by default it tries for a quarter of an hour
+PARTS = re.compile(r"\w+://([\w.-]+|[\w$-]+@[\w.-]+)(/.*)?", re.DOTALL)
+BUFFER = 1 << 22  # bytes of a request
+WHY = re.compile(
+    r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception"
+)
+
+
+class StoreError(OSError):
+    """An object store refuses a request, or does not answer. Its own text may show what a request was signed with, so
+    that this error has the URI and the name of the problem only.
+    """
+
+
+class Stat(NamedTuple):
+    """The bytes of a file, and when it was written: as `os.stat_result` has them."""
+
+    st_size: int
+    st_mtime_ns: int
+
+
+@dataclass(frozen=True)
+class StorePath:
+    """A file or folder on an object store. A store has no folders of its own: there is one where files lie below.
+
+    uri: as the user wrote it. files, path: pyarrow's file system, and the path there.
+    """
+
+    uri: str
+    files: Any = field(compare=False, repr=False)
+    path: str = field(compare=False)
+
+    @staticmethod
+    def of(uri: str) -> StorePath:
+        """The file or folder at a URI of a store.
+
+        Raises:
+            ConfigurationError: if it is no such URI, or holds credentials.
+            StoreError: if the store does not say where it is.
+        """
+        if not is_on_store(uri):
+            raise ConfigurationError(
+                f"{uri}: only Spark reaches files behind such a URI; set engine: spark, or give a path"
+            )
+        found = PARTS.fullmatch(uri)
+        scheme = SCHEMES[uri.partition(":")[0].lower()]
+        if found is None or ("@" in found[1]) != scheme.startswith("abfs"):
+            raise ConfigurationError(
+                f"a URI of {uri.partition(':')[0]} is not as expected: s3://BUCKET/PATH, gs://BUCKET/PATH or "
+                "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without credentials or options"
+            )
+        with named(uri):
+            files, bucket = _opened(f"{scheme}://{found[1]}{OPTIONS.get(scheme, '')}")
+        return StorePath(uri.rstrip("/"), files, bucket + (found[2] or "").rstrip("/"))
+
+    def __str__(self) -> str:
+        return self.uri
+
+    def __truediv__(self, name: str) -> StorePath:
+        return StorePath(f"{self.uri}/{name}", self.files, f"{self.path}/{name}") if name else self
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def parent(self) -> StorePath:
+        """The folder that it is in."""
+        return StorePath(self.uri.rpartition("/")[0], self.files, self.path.rpartition("/")[0])
+
+    @property
+    def parents(self) -> list[StorePath]:
+        """The folders that it is in, from the innermost to the whole bucket."""
+        return [self.parent, *self.parent.parents] if "/" in self.path else []
+
+    def exists(self) -> bool:
+        """Whether there is a file or a folder."""
+        return self._kind() != "NotFound"
+
+    def is_dir(self) -> bool:
+        """Whether there is a folder."""
+        return self._kind() == "Directory"
+
+    def _kind(self) -> str:
+        return str(self._info().type.name)
+
+    def _info(self) -> Any:
+        with named(self.uri):
+            return self.files.get_file_info(self.path)
+
+    def stat(self) -> Stat:
+        """The size and time of a file."""
+        found = self._info()
+        if not found.is_file:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.uri)
+        return Stat(found.size, found.mtime_ns)
+
+    def walk(self, recursive: bool = True) -> Iterator[tuple[StorePath, Stat]]:
+        """The files below, or the file itself, with their sizes and times. recursive: also those in folders below."""
+        found = self._info()
+        for one in [found] if found.is_file else self._listed(recursive):
+            if one.is_file:
+                yield self / one.path[len(self.path) + 1 :], Stat(one.size, one.mtime_ns)
+
+    def iterdir(self) -> Iterator[StorePath]:
+        """The files and folders in a folder."""
+        return self.glob("*")
+
+    def glob(self, pattern: str) -> Iterator[StorePath]:
+        """Those in a folder with a name of this pattern."""
+        names = (one.path.rstrip("/").rpartition("/")[2] for one in self._listed(recursive=False))
+        return (self / name for name in names if fnmatchcase(name, pattern))
+
+    def _listed(self, recursive: bool) -> list[Any]:
+        from pyarrow.fs import FileSelector
+
+        with named(self.uri):
+            found: list[Any] = self.files.get_file_info(
+                FileSelector(self.path, allow_not_found=True, recursive=recursive)
+            )
+        return found
+
+    def open(self, mode: Literal["rb", "wb"]) -> Any:
+        """The content, as a file. What is written is there as a whole when the file is closed."""
+        with named(self.uri):
+            if mode == "wb":
+                return self.files.open_output_stream(self.path, compression=None)
+            return BufferedReader(self.files.open_input_file(self.path), BUFFER)
+
+    def read_bytes(self) -> bytes:
+        """The content of a file."""
+        with named(self.uri), self.files.open_input_file(self.path) as file:
+            content: bytes = file.read()
+        return content
+
+    def read_text(self, encoding: str) -> str:
+        """The text of a file."""
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, content: Any) -> None:
+        """Writes a file, as a whole or not at all."""
+        with named(self.uri), self.open("wb") as file:
+            file.write(content)
+
+    def copy_of(self, other: Place) -> None:
+        """Writes a copy of a file. Within a bucket, the store makes it."""
+        if isinstance(other, StorePath) and other.files.equals(self.files):
+            with named(self.uri):
+                self.files.copy_file(other.path, self.path)
+        else:
+            self.write_bytes(other.read_bytes())  # first all is read: what is written in part would count as a whole
+
+    def remove(self) -> None:
+        """Removes a file or a folder, if it exists."""
+        kind = self._kind()
+        with named(self.uri):
+            if kind == "Directory":
+                self.files.delete_dir(self.path)
+            elif kind == "File":
+                self.files.delete_file(self.path)
+
+    def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
+        """Files make their folders."""
+
+
+Place = Path | StorePath
+"""A file or folder, on this disk or on an object store."""
+
+
+def is_on_store(path: str) -> bool:
+    """Whether this is a URI of an object store that pyarrow opens.
+
+    >>> is_on_store("s3a://bucket/people"), is_on_store("hdfs://host/people"), is_on_store("/people")
+    (True, False, False)
+    """
+    return "://" in path and path.partition(":")[0].lower() in SCHEMES
+
+
+def in_order(places: Iterable[Any]) -> list[Place]:
+    """The files or folders of a folder by their names."""
+    return sorted(places, key=str)
+
+
+def opened(place: Place) -> Any:
+    """What pyarrow reads a file from."""
+    if isinstance(place, Path):
+        return place
+    with named(place.uri):
+        return place.files.open_input_file(place.path)
+
+
+def on_arrow(place: Place) -> tuple[Any, Any]:
+    """(the path, the file system) of a file, for pyarrow. It has no file system if it is on this disk."""
+    return (place, None) if isinstance(place, Path) else (place.path, place.files)
+
+
+def require_answer(error: Exception, place: Place) -> None:
+    """Raises a StoreError if this error is that of a store, not of what a file holds."""
+    if isinstance(error, StoreError):
+        raise error
+    if isinstance(place, StorePath) and WHY.search(str(error)):
+        raise StoreError(errno.EIO, reason_of(error), place.uri) from None
+
+
+@cache
+def _opened(root: str) -> tuple[Any, str]:
+    """(the file system of a bucket, the path of the bucket there). It finds credentials as the store's own tools do."""
+    from pyarrow.fs import FileSystem
+
+    files, path = FileSystem.from_uri(root)
+    return files, path.rstrip("/")
+
+
+@contextmanager
+def named(uri: str) -> Iterator[None]:
+    """Errors of pyarrow in the body become OSErrors that name the file and the problem."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(errno.EIO, reason_of(error), uri) from error
+
+
+def reason_of(error: Exception) -> str:
+    """The name of a store's problem with a request, in words.
+
+    >>> reason_of(OSError("AWS Error ACCESS_DENIED during HeadObject operation: No response body."))
+    'access denied'
+    """
+    found = WHY.search(str(error))
+    return next(filter(None, found.groups())).replace("_", " ").lower() if found else "its store refuses"
