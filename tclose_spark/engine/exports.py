@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +14,8 @@ from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.folders import Folder, place_of
+from tclose_spark.io.storage.stores import in_order
 from tclose_spark.io.tables.exports import Files, export_name, holds_files, read_by_spark, write_by_spark
 from tclose_spark.table.columns.preparing import NUMBER
 from tclose_spark.table.dictionaries import coded
@@ -70,7 +70,7 @@ def write_export(release: Table, kind: str, folder: Folder) -> dict[str, int]:
     folder.remove(name)
     if isinstance(release, LocalTable):
         write = write_csv if kind == "csv" else write_rows
-        write(release.partitions, release.schema, Path(folder.path(name)))
+        write(release.partitions, release.schema, place_of(folder.path(name)))
     else:
         write_by_spark(release, kind, folder)
     return {file: folder.size(f"{name}/{file}") for file in folder.names(name)}
@@ -99,7 +99,7 @@ def _read(release: Table, kind: str, folder: Folder) -> Table:
     """An export, with the columns of the release that it is of."""
     if not isinstance(release, LocalTable):
         return read_by_spark(release, kind, folder)
-    files, schema = [Path(file) for file in sorted(Path(folder.path(export_name(kind))).iterdir())], release.schema
+    files, schema = in_order(place_of(folder.path(export_name(kind))).iterdir()), release.schema
     parts = tuple(partial(read_csv, file, schema) for file in files) if kind == "csv" else read_parts(files, schema)
     return LocalTable(release.session, schema, parts)
 

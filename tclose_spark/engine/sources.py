@@ -55,7 +55,7 @@ def viewed(session: Session, table: Any, name: str) -> AbstractContextManager[No
 
 
 def require_paths(session: Session, places: Mapping[str, Any]) -> None:
-    """Raises NeedsSparkError if one of these places is a URI, which the session does not reach. places: by name."""
+    """Raises NeedsSparkError if one of these places is a URI that the session does not reach. places: by name."""
     _inputs(session).require_paths(places)
 
 

@@ -239,10 +239,10 @@ def test_the_class_table_is_written_here(spark: SparkSession, tmp_path: Path) ->
 def test_what_only_spark_reads_is_refused(spark: SparkSession) -> None:
     table = drawn(10, 1)
     frame = spark.range(2)
-    for given in ({"reference": frame}, {"classes_output": "s3://a/b"}, {"hierarchies": {"age": "s3://a/age.csv"}}):
+    for given in ({"reference": frame}, {"classes_output": "hdfs://a/b"}, {"hierarchies": {"age": "hdfs://a/age.csv"}}):
         with pytest.raises(ConfigurationError, match="the local engine does not read; try engine: spark"):
             tc.audit(table, ["age"], {"disease": {}}, engine="local", **given)
     with pytest.raises(ConfigurationError, match="a DataFrame of Spark needs Spark"):
         tc.audit(frame, ["id"], engine="local")
     with pytest.raises((ConfigurationError, InputError), match="URI"):
-        tc.hierarchy(table, "zip", "s3://a/zip.csv", engine="local")
+        tc.hierarchy(table, "zip", "hdfs://a/zip.csv", engine="local")

@@ -423,8 +423,8 @@ def test_files_of_different_headers_and_folders_need_spark(needs_spark: Callable
     assert "folders" in needs_spark(None, "people", header="true")
 
 
-@pytest.mark.parametrize("path", ["s3a://bucket/people", "hdfs://host/people"])
-def test_uris_need_spark(path: str) -> None:
+@pytest.mark.parametrize("path", ["s3a://bucket/people-*.parquet", "hdfs://host/people"])
+def test_patterns_and_uris_of_hadoop_need_spark(path: str) -> None:
     with pytest.raises(NeedsSparkError):
         locally(Input(path=path, format="parquet"))
     with pytest.raises(NeedsSparkError):

@@ -5,7 +5,6 @@ is two quotes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from tclose_spark.engine.local.files import Partition
+from tclose_spark.io.storage.stores import Place, opened
 from tclose_spark.table.columns.preparing import as_text
 
 IN_QUOTES = '^$|[",\n\r]'
@@ -21,7 +21,7 @@ FIRST_IN_QUOTES = f"^#|{IN_QUOTES}"  # or Spark's readers took the line for a co
 BLOCK = 1 << 25  # bytes that are parsed at once; no row is longer
 
 
-def write_csv(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> None:
+def write_csv(partitions: Sequence[Partition], schema: pa.Schema, folder: Place) -> None:
     """Writes each partition that has rows into a file of a new folder.
 
     Raises:
@@ -32,17 +32,17 @@ def write_csv(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) 
     for part in partitions:
         batches = [batch for batch in part() if batch.num_rows]
         if batches:
-            with (folder / f"part-{uuid4()}.csv").open("w", encoding="utf-8", newline="") as file:
+            with (folder / f"part-{uuid4()}.csv").open("wb") as file:
                 file.write(header)
                 for batch in batches:
                     file.write(_lines([_field(column) for column in batch.columns]))
 
 
-def _lines(columns: Sequence[pa.Array]) -> str:
+def _lines(columns: Sequence[pa.Array]) -> bytes:
     """The lines of rows whose fields have these texts."""
     fields = [_quoted(column, IN_QUOTES if i else FIRST_IN_QUOTES) for i, column in enumerate(columns)]
     lines = pc.binary_join_element_wise(*fields, ",", null_handling="replace", null_replacement="")
-    return "".join(f"{line}\n" for line in lines.to_pylist())
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
 
 
 def _quoted(texts: pa.Array, where: str) -> pa.Array:
@@ -58,7 +58,7 @@ def _field(values: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(day, time, "" if values.type.tz is None else "Z", "")
 
 
-def read_csv(file: Path, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
+def read_csv(file: Place, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
     """The rows of a file that `write_csv` wrote.
 
     Raises:
@@ -66,7 +66,7 @@ def read_csv(file: Path, schema: pa.Schema) -> Iterable[pa.RecordBatch]:
     """
     names = schema.names
     reader = csv.open_csv(
-        file,
+        opened(file),
         csv.ReadOptions(block_size=BLOCK, use_threads=False),
         csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         csv.ConvertOptions(

@@ -8,9 +8,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -27,6 +27,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_options import encoding_of, option_of
 from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise
+from tclose_spark.io.storage.stores import Place, require_answer
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import MALFORMED
 
@@ -64,14 +65,14 @@ class Dialect:
 class Part:
     """The lines of a file that begin in a range of its bytes. A compressed file is one part."""
 
-    file: Path
+    file: Place
     begin: int
     end: int
 
     @property
     def is_packed(self) -> bool:
         """Whether the file is compressed."""
-        return self.file.name.endswith(".gz")
+        return is_packed(self.file)
 
     def blocks(self) -> Iterator[bytes]:
         """The lines, some at once, each with its end. The mark of UTF-8 is left out.
@@ -81,13 +82,14 @@ class Part:
         """
         where = f"input.path: {self.file.name}"
         try:
-            with cast(BinaryIO, gzip.open(self.file) if self.is_packed else self.file.open("rb")) as opened:
+            with opened_lines(self.file) as opened:
                 yield from self._blocks(opened)
         except FileNotFoundError:
             raise problems.gone(where) from None
         except EOFError:
             raise problems.truncated(where) from None
-        except (OSError, zlib.error):
+        except (OSError, zlib.error) as error:
+            require_answer(error, self.file)
             raise problems.damaged(where) from None
 
     def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
@@ -109,7 +111,19 @@ class Part:
                 yield data if data.endswith(b"\n") else data + b"\n"
 
 
-def read_csv(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Counting]]:
+def is_packed(file: Place) -> bool:
+    """Whether a file is compressed, by its name."""
+    return file.name.endswith(".gz")
+
+
+@contextmanager
+def opened_lines(file: Place) -> Iterator[BinaryIO]:
+    """The content of a file, unpacked."""
+    with file.open("rb") as content, gzip.open(content) if is_packed(file) else nullcontext(content) as lines:
+        yield cast(BinaryIO, lines)
+
+
+def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
     """(columns, partitions) of files. Columns are text unless `inferSchema` is set.
 
     Raises:
@@ -165,18 +179,18 @@ def _dialect(source: Input) -> Dialect:
     return Dialect(separator.encode(), header == "true", infers == "true")
 
 
-def _parts(file: Path) -> list[Part]:
+def _parts(file: Place) -> list[Part]:
     size = file.stat().st_size
     whole = Part(file, 0, size)
     return [whole] if whole.is_packed else [Part(file, at, min(at + PART, size)) for at in range(0, size, PART)]
 
 
-def _head(file: Path, dialect: Dialect) -> bytes | None:
+def _head(file: Place, dialect: Dialect) -> bytes | None:
     """A file's first line; None if it has only blank lines."""
     if PACKED.search(file.name):
         raise NeedsSparkError(f"input.path: {file.name} is compressed")
     with file.open("rb") as opened:
-        what = recognise(opened.read(SAMPLE), is_packed=file.name.endswith(".gz"))
+        what = recognise(opened.read(SAMPLE), is_packed=is_packed(file))
     for block in Part(file, 0, file.stat().st_size).blocks():
         line = _first_line(block)
         if line is None:

@@ -1,11 +1,12 @@
-"""Delta tables of this disk, without the features that move or hide columns and rows."""
+"""Delta tables, without the features that move or hide columns and rows."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,6 +17,7 @@ from tclose_spark.engine.local.parquet_files import open_parquet
 from tclose_spark.engine.local.watched import Counting
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
+from tclose_spark.io.storage.stores import Place, StoreError, StorePath, named
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import field_of, is_unsupported
@@ -27,7 +29,7 @@ NO_CONSTANTS = (pa.types.is_timestamp, pa.types.is_floating, pa.types.is_binary)
 OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column holds
 
 
-def read_delta(folder: Path, source: Input, version: int | None) -> tuple[pa.Schema, list[Counting]]:
+def read_delta(folder: Place, source: Input, version: int | None) -> tuple[pa.Schema, list[Counting]]:
     """(columns, partitions) of a table at a version (None: the requested or newest).
 
     Raises:
@@ -51,7 +53,7 @@ def read_delta(folder: Path, source: Input, version: int | None) -> tuple[pa.Sch
     return schema, parts
 
 
-def _parts(file: Path, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> list[Counting]:
+def _parts(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> list[Counting]:
     opened = open_parquet(file, constants)
     held = [one for one in schema if one.name not in constants and not is_unsupported(one.type)]
     names = opened.schema.names
@@ -62,7 +64,7 @@ def _parts(file: Path, constants: Mapping[str, pa.Scalar], schema: pa.Schema, so
     return opened.parts(schema)
 
 
-def commit_of(folder: Path, source: Input) -> Commit | None:
+def commit_of(folder: Place, source: Input) -> Commit | None:
     """The commit that is read; None if the log lacks it."""
     try:
         version = _opened(folder, source, None).version()
@@ -73,7 +75,7 @@ def commit_of(folder: Path, source: Input) -> Commit | None:
     return Commit(version, f"{time}.{written % 1000:03}".rstrip("0").rstrip("."))
 
 
-def _opened(folder: Path, source: Input, version: int | None) -> Any:
+def _opened(folder: Place, source: Input, version: int | None) -> Any:
     """The table at a version."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
@@ -82,11 +84,15 @@ def _opened(folder: Path, source: Input, version: int | None) -> Any:
     if set(source.options) - {AS_OF} or not (wanted or "0").isdecimal():
         raise NeedsSparkError(f"input.options: {source.path} is read with options of Spark's reader")
     if not (folder / LOGS).is_dir():
-        if any((above / LOGS).is_dir() for above in folder.parents):
+        if is_in_delta(folder):
             raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
         raise problems.missing(source)
+    on_store = isinstance(folder, StorePath)
+    if on_store and {"%", "#"} & set(source.path):  # deltalake would read the log of another folder
+        raise NeedsSparkError(f"input.path: {source.path} has % or # in it, and is a Delta table on an object store")
     try:
-        table = DeltaTable(folder, version=int(wanted) if wanted else None)
+        with named(source.path) if on_store else nullcontext():
+            table = DeltaTable(str(folder), int(wanted) if wanted else None, storage_options=_options(folder))
         protocol, settings = table.protocol(), table.metadata().configuration
     except DeltaError as error:
         raise NeedsSparkError(f"input.path: {source.path} is a Delta table with an unknown log") from error
@@ -98,7 +104,25 @@ def _opened(folder: Path, source: Input, version: int | None) -> Any:
     return table
 
 
-def _file(folder: Path, path: str) -> Path:
+def is_in_delta(place: Place) -> bool:
+    """Whether a file or folder is a part of a Delta table."""
+    for folder in place.parents:
+        with suppress(StoreError):  # a bucket may be open from some folder on only
+            if (folder / LOGS).is_dir():
+                return True
+    return False
+
+
+def _options(folder: Place) -> dict[str, str] | None:
+    """What deltalake does not find as pyarrow does: the region of a bucket, and a server that is not Amazon's."""
+    if not isinstance(folder, StorePath) or folder.files.type_name != "s3":
+        return None
+    server = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    plain = {"aws_endpoint_url": server, "aws_allow_http": "true"} if server else {}
+    return {"aws_region": folder.files.region, **plain}
+
+
+def _file(folder: Place, path: str) -> Place:
     """A file of the table. The log quotes what a URI quotes."""
     plain = folder / path
     return plain if plain.exists() else folder / unquote(path)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -17,6 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.folders import open_folder, place_of
+from tclose_spark.io.storage.stores import Place, on_arrow, opened
 from tclose_spark.io.tables.delta_log import LOG, PROPERTIES
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
@@ -35,8 +37,8 @@ Partition = Callable[[], Iterable[pa.RecordBatch]]
 
 
 def write_rows(
-    partitions: Sequence[Partition], schema: pa.Schema, folder: Path, dictionaries: bool = True
-) -> list[Path]:
+    partitions: Sequence[Partition], schema: pa.Schema, folder: Place, dictionaries: bool = True
+) -> list[Place]:
     """Writes each partition that has rows into a Parquet file of a folder, without statistics; returns the files.
 
     dictionaries: whether values are coded; not if each is a batch of rows.
@@ -46,13 +48,14 @@ def write_rows(
     """
     folder.mkdir(parents=True, exist_ok=True)
 
-    def write(part: Partition) -> Path | None:
+    def write(part: Partition) -> Place | None:
         file, writer = folder / f"part-{uuid4()}.parquet", None
+        path, files = on_arrow(file)
         try:
             for batch in part():
                 if batch.num_rows:
                     writer = writer or pq.ParquetWriter(
-                        file, schema, store_schema=False, write_statistics=False, use_dictionary=dictionaries
+                        path, schema, files, store_schema=False, write_statistics=False, use_dictionary=dictionaries
                     )
                     writer.write_batch(batch.cast(schema) if batch.schema != schema else batch)
             if writer is not None:
@@ -66,12 +69,12 @@ def write_rows(
         return [file for file in pool.map(write, partitions) if file is not None]
 
 
-def read_parts(files: Sequence[Path], schema: pa.Schema) -> tuple[Partition, ...]:
+def read_parts(files: Sequence[Place], schema: pa.Schema) -> tuple[Partition, ...]:
     """The rows of Parquet files with these columns, a partition a file."""
 
-    def rows(file: Path) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(file) as opened:
-            for batch in opened.iter_batches(columns=schema.names):
+    def rows(file: Place) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(opened(file)) as held:
+            for batch in held.iter_batches(columns=schema.names):
                 yield batch if batch.schema == schema else _cast(batch, schema)
 
     return tuple(partial(rows, file) for file in files)
@@ -82,20 +85,21 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def write_delta(partitions: Sequence[Partition], schema: pa.Schema, folder: Path) -> None:
+def write_delta(partitions: Sequence[Partition], schema: pa.Schema, path: str) -> None:
     """Writes a Delta table of one commit.
 
     Raises:
         ConfigurationError: if there is something in the folder already.
     """
+    folder = place_of(path)
     if folder.exists() and any(folder.iterdir()):
-        raise ConfigurationError(f"{folder} holds a table already")
+        raise ConfigurationError(f"{path} holds a table already")
     files = write_rows(partitions, schema, folder)
-    write_log(folder, schema, files)
+    write_log(path, schema, files)
 
 
-def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
-    """Writes the log of a table with these columns and files."""
+def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
+    """Writes the log of a table at a path, with these columns and files."""
     now = int(time.time() * 1000)
     without_zone = any(pa.types.is_timestamp(field.type) and field.type.tz is None for field in schema)
     actions: list[dict[str, Any]] = [
@@ -123,14 +127,10 @@ def write_log(folder: Path, schema: pa.Schema, files: Sequence[Path]) -> None:
             for file in files
         ),
     ]
-    log = folder / LOG
-    log.parent.mkdir(parents=True)
-    partial_log = log.with_suffix(".partial")
-    partial_log.write_text("".join(json.dumps(action) + "\n" for action in actions), encoding="utf-8")
-    partial_log.replace(log)
+    open_folder(path, LocalSession()).write(LOG, "".join(json.dumps(action) + "\n" for action in actions))
 
 
-def read_log(folder: Path) -> tuple[pa.Schema, list[Path]]:
+def read_log(folder: Place) -> tuple[pa.Schema, list[Place]]:
     """(the columns, the files) of a table of one commit, as `write_log` or Spark's path wrote it."""
     actions = [json.loads(line) for line in (folder / LOG).read_text(encoding="utf-8").split("\n") if line]
     (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
 from tclose_spark.io.input import problems
+from tclose_spark.io.storage.stores import Place, opened, require_answer
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import (
     NAMES,
@@ -58,7 +58,7 @@ BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 class ParquetFile:
     """A file with its columns as Spark reads them. groups: row groups by partition. constants: columns of one value."""
 
-    path: Path
+    path: Place
     schema: pa.Schema
     groups: Sequence[Sequence[int]]
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
@@ -78,7 +78,8 @@ class ParquetFile:
                     yield pa.RecordBatch.from_arrays(columns, schema=schema)
         except FileNotFoundError:
             raise problems.gone(where) from None
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError) as error:
+            require_answer(error, self.path)
             raise problems.damaged(where) from None
 
     def _column(self, batch: pa.RecordBatch, one: pa.Field, counts: Counts) -> pa.Array:
@@ -94,7 +95,7 @@ class ParquetFile:
         )
 
 
-def read_parquet(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[Counting]]:
+def read_parquet(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
     """(columns, partitions) of files of one schema.
 
     Raises:
@@ -120,7 +121,7 @@ def read_parquet(files: Sequence[Path], source: Input) -> tuple[pa.Schema, list[
     return schema, [part for one in opened for part in one.parts(schema)]
 
 
-def open_parquet(path: Path, constants: Mapping[str, pa.Scalar] | None = None) -> ParquetFile:
+def open_parquet(path: Place, constants: Mapping[str, pa.Scalar] | None = None) -> ParquetFile:
     """A file by its footer. constants: columns that are not in it, and their values.
 
     Raises:
@@ -133,13 +134,14 @@ def open_parquet(path: Path, constants: Mapping[str, pa.Scalar] | None = None) -
             schema = _schema(opened, path.name)
     except FileNotFoundError:
         raise problems.gone(f"input.path: {path.name}") from None
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError) as error:
+        require_answer(error, path)
         raise problems.no_parquet(f"input.path: {path.name}") from None
     return ParquetFile(path, schema, _grouped(sizes), constants or {})
 
 
-def _opened(path: Path) -> pq.ParquetFile:
-    return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+def _opened(path: Place) -> pq.ParquetFile:
+    return pq.ParquetFile(opened(path), coerce_int96_timestamp_unit="us")
 
 
 def _grouped(sizes: Sequence[int]) -> list[list[int]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,9 +19,10 @@ from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
 from tclose_spark.io.input.files import PATTERN
-from tclose_spark.io.input.states import Commit, state_of_files, walked
+from tclose_spark.io.input.states import Commit, state_of_files, walk, walked
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.storage.folders import local_path
+from tclose_spark.io.storage.folders import local_path, place_of
+from tclose_spark.io.storage.stores import Place, in_order, is_on_store, opened
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
@@ -92,7 +91,7 @@ def viewed(session: LocalSession, table: Any, name: str) -> Iterator[None]:
 def require_paths(places: Mapping[str, Any]) -> None:
     """See `engine.sources`."""
     for what, path in places.items():
-        if isinstance(path, str) and URI.match(path):
+        if isinstance(path, str) and URI.match(path) and not is_on_store(path):
             raise NeedsSparkError(f"the URI of {what}")
 
 
@@ -157,15 +156,15 @@ def _frame_rows(part: Any, counts: Counts) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _place(source: Input) -> Path:
+def _place(source: Input) -> Place:
     """The file or folder of an input."""
-    path = local_path(source.path)
-    if path is None or PATTERN & set(source.path) or (source.path.startswith("file:") and "%" in source.path):
+    reached = is_on_store(source.path) or local_path(source.path) is not None
+    if not reached or PATTERN & set(source.path) or (source.path.startswith("file:") and "%" in source.path):
         raise NeedsSparkError(f"input.path: {source.path} is behind a URI, or a pattern of names")
-    return path
+    return place_of(source.path)
 
 
-def _files(path: Path, source: Input) -> list[Path]:
+def _files(path: Place, source: Input) -> list[Place]:
     """The files of an input of CSV or Parquet.
 
     Raises:
@@ -174,9 +173,9 @@ def _files(path: Path, source: Input) -> list[Path]:
     """
     if (path / LOGS).is_dir():
         raise problems.is_delta(source)
-    if any((folder / LOGS).is_dir() for folder in path.parents):
+    if delta_files.is_in_delta(path):
         raise NeedsSparkError(f"input.path: {source.path} is a part of a Delta table")
-    found = [file for file in (sorted(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
+    found = [file for file in (in_order(path.iterdir()) if path.is_dir() else [path]) if not _is_hidden(file.name)]
     if any(file.is_dir() for file in found):
         raise NeedsSparkError(f"input.path: {source.path} has folders in it")
     if not found:
@@ -189,20 +188,20 @@ def _is_hidden(name: str) -> bool:
 
 
 def count_rows(source: Input, most: int) -> int:
-    """The rows of files on this disk, before they are read: by the footers of Parquet, or the lines of CSV. Counts no
-    file more once there are more than `most`. Files that cannot be read count for nothing; reading them reports why.
+    """The rows of files, before they are read: by the footers of Parquet, or the lines of CSV. Counts no file more once
+    there are more than `most`. Files that cannot be read count for nothing; reading them reports why.
     """
-    path, rows = local_path(source.path) or Path(), 0
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+    rows = 0
+    for file in in_order(file for file, _ in walk(place_of(source.path))):
         if rows > most:
             break
         with suppress(OSError, EOFError, zlib.error, pa.ArrowException):
-            if source.format == "csv" and file.is_file():
-                with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as opened:
-                    while rows <= most and (block := opened.read(1 << 22)):
+            if source.format == "csv":
+                with csv_files.opened_lines(file) as lines:
+                    while rows <= most and (block := lines.read(1 << 22)):
                         rows += block.count(b"\n")
-            elif source.format != "csv":
-                rows += pq.read_metadata(file).num_rows
+            else:
+                rows += pq.read_metadata(opened(file)).num_rows
     return rows
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any, Generic
 from uuid import uuid4
 
@@ -19,7 +18,8 @@ from tclose_spark.engine.local.files import Partition
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.folders import Folder, place_of
+from tclose_spark.io.storage.stores import Place, in_order
 from tclose_spark.table.columns.parquet import FILE, TABLE
 
 FUNCTIONS = {"sum": pc.sum, "min": pc.min, "max": pc.max}
@@ -125,17 +125,17 @@ class LocalEngine:
         return LocalTaskSum(empty, merge)
 
     def write_rows(self, table: LocalTable, path: str) -> None:
-        local_files.write_rows(table.partitions, table.schema, Path(path), dictionaries=False)
+        local_files.write_rows(table.partitions, table.schema, place_of(path), dictionaries=False)
 
     def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
-        return LocalTable(session, schema, local_files.read_parts(sorted(Path(path).glob("*.parquet")), schema))
+        return LocalTable(session, schema, local_files.read_parts(in_order(place_of(path).glob("*.parquet")), schema))
 
     def read_delta(self, session: LocalSession, path: str) -> LocalTable:
-        schema, listed = local_files.read_log(Path(path))
+        schema, listed = local_files.read_log(place_of(path))
         return LocalTable(session, schema, local_files.read_parts(listed, schema))
 
     def write_delta(self, table: LocalTable, path: str) -> None:
-        local_files.write_delta(table.partitions, table.schema, Path(path))
+        local_files.write_delta(table.partitions, table.schema, path)
 
     def write_and_read(self, table: LocalTable, path: str) -> LocalTable:
         self.write_delta(table, path)
@@ -144,33 +144,33 @@ class LocalEngine:
     def read_files(self, session: LocalSession, folder: str, kinds: Iterable[pa.DataType]) -> LocalTable:
         schema = pa.schema([("path", pa.string()), ("content", pa.binary())])
 
-        def content(file: Path) -> Iterator[pa.RecordBatch]:
+        def content(file: Place) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays([pa.array([str(file)]), pa.array([file.read_bytes()])], schema=schema)
 
-        found = sorted(Path(folder).glob("*.parquet"))
+        found = in_order(place_of(folder).glob("*.parquet"))
         return LocalTable(session, schema, tuple(partial(content, file) for file in found))
 
     def write_tables(
         self, files: LocalTable, schemas: Mapping[str, pa.Schema], folder: Folder, trusts_text_writer: bool
     ) -> None:
-        written: dict[str, list[Path]] = {}
-        for name in schemas:
+        written: dict[str, list[Place]] = {name: [] for name in schemas}
+        places = {name: place_of(folder.path(name)) for name in schemas}
+        for name, place in places.items():
             folder.remove(name)
-            written[name] = []
-            Path(folder.path(name)).mkdir(parents=True)
+            place.mkdir(parents=True)
 
         def write(part: Partition) -> None:
             for batch in part():
                 for name, content in zip(batch[TABLE].to_pylist(), batch[FILE], strict=True):
                     if content.is_valid:
-                        file = Path(folder.path(name)) / f"part-{uuid4()}.parquet"
+                        file = places[name] / f"part-{uuid4()}.parquet"
                         file.write_bytes(content.as_buffer())
                         written[name].append(file)
 
         with ThreadPoolExecutor(files.session.threads) as pool:
             list(pool.map(write, files.partitions))
         for name, schema in schemas.items():
-            local_files.write_log(Path(folder.path(name)), schema, sorted(written[name]))
+            local_files.write_log(folder.path(name), schema, in_order(written[name]))
 
 
 class _Once:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from tclose_spark.io.storage.stores import Place, Stat, StorePath
 
 AS_OF, AT = "versionAsOf", "timestampAsOf"
 """Options that request a version of a table, or the one of a time."""
@@ -30,9 +32,18 @@ def state_of_files(files: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
 
 
-def walked(path: Path) -> Iterable[str]:
-    """The files below a path, or the file itself. Links are followed, as Spark does."""
-    folders = os.walk(path, followlinks=True)
-    for file in [Path(folder) / name for folder, _, names in folders for name in names] if path.is_dir() else [path]:
+def walk(place: Place) -> Iterator[tuple[Place, Stat]]:
+    """The files below a folder, or the file itself. Links are followed, as Spark does."""
+    if isinstance(place, StorePath):
+        yield from place.walk()
+        return
+    folders = os.walk(place, followlinks=True)
+    for file in [Path(folder) / name for folder, _, names in folders for name in names] if place.is_dir() else [place]:
         found = file.stat()
-        yield f"{file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
+        yield file, Stat(found.st_size, found.st_mtime_ns)
+
+
+def walked(place: Place) -> Iterable[str]:
+    """What is known of these files."""
+    for file, found in walk(place):
+        yield f"{str(file)[len(str(place)) + 1 :] or '.'} {found.st_size} {found.st_mtime_ns}"
