@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any, Literal
 
@@ -13,8 +15,11 @@ from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.input.files import PATTERN
+from tclose_spark.io.input.states import walk
 from tclose_spark.io.spark import driver
 from tclose_spark.io.spark.installation import MASTER_VARIABLE
+from tclose_spark.io.storage.folders import place_of
+from tclose_spark.io.storage.stores import StoreError, StorePath, is_on_store
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec
@@ -25,6 +30,8 @@ VARIABLE = "TCLOSE_ENGINE"
 RUN_FILE = "the run file"
 SPARK_VARIABLES = "TCLOSE_SPARK_"
 """How variables begin that set up Spark."""
+SUBMIT = "PYSPARK_SUBMIT_ARGS"
+"""The variable with the options of spark-submit, such as connectors of object stores."""
 MOST_BYTES = 10**9
 """The largest input on disk that `auto` leaves to this process."""
 MOST_ROWS = 2_000_000
@@ -50,11 +57,13 @@ class Asked:
 class Work:
     """What the choice depends on.
 
-    needs: what only Spark can do; empty if there is nothing. size: bytes of the input on disk. rows: of the table, None
-    if it is not read. Of files, MOST_ROWS and a few are counted at most.
+    needs: what only Spark can do; empty if there is nothing. unopened: why files on an object store are left to Spark.
+    size: bytes of the input's files. rows: of the table, None if it is not read. Of files, MOST_ROWS and a few are
+    counted at most.
     """
 
     needs: str = ""
+    unopened: str = ""
     size: int = 0
     rows: int | None = None
 
@@ -106,8 +115,8 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
         return Choice(LOCAL if asked.engine == LOCAL else SPARK, f"{asked.by} asks for it", asked=True)
     if work.needs:
         return Choice(SPARK, f"{work.needs} needs it")
-    if present:
-        return Choice(SPARK, present)
+    if present or work.unopened:
+        return Choice(SPARK, present or work.unopened)
     most = f"{MOST_ROWS:,} rows" if (work.rows or 0) > MOST_ROWS else ""
     if work.size:
         what, most = f"{_written(work.size)} of files", _written(MOST_BYTES) if work.size > MOST_BYTES else most
@@ -116,49 +125,82 @@ def choose_engine(asked: Asked, work: Work, present: str) -> Choice:
     return Choice(SPARK, f"{what}, more than {most}") if most else Choice(LOCAL, f"{what}, no Spark session")
 
 
-def work_of(verb: str, spec: ReleaseSpec | None = None, table: Any = None, source: Input | None = None) -> Work:
-    """What the choice depends on in a call. table: in memory, if one is given. source: of the table, without a spec."""
+def work_of(
+    verb: str, spec: ReleaseSpec | None = None, table: Any = None, source: Input | None = None, decides: bool = True
+) -> Work:
+    """What the choice depends on in a call. table: in memory, if one is given. source: of the table, without a spec.
+    decides: whether its size and its object stores do. Otherwise this looks at neither.
+    """
     source = source if spec is None else spec.input
     if verb not in LOCAL_VERBS or source is None:
         return Work(needs=verb)
-    needs = next(chain(_input_needs(source, table), () if spec is None else _needs(spec)), "")
-    if table is not None:
-        return Work(needs=needs, rows=None if is_spark(table) else table.num_rows)
-    if needs or source.is_frame:
-        return Work(needs=needs)
+    places = dict(_places(source, table, spec))
+    uris = (f"the URI of {what}" for what, path in places.items() if URI.match(path) and not is_on_store(path))
+    needs = next(chain(_needs(source, table, spec), uris), "")
+    rows = None if table is None or is_spark(table) else table.num_rows
+    if needs or not decides:
+        return Work(needs=needs, rows=rows)
+    unopened = _why_spark(places.values())
+    if unopened or table is not None or source.is_frame:
+        return Work(unopened=unopened, rows=rows)
     from tclose_spark.engine.local.reading import count_rows
 
-    size = driver.size_on_disk(source.path)
+    size = size_of_files(source.path)
     return Work(size=size, rows=count_rows(source, MOST_ROWS) if 0 < size <= MOST_BYTES else None)
 
 
-def _input_needs(source: Input, table: Any) -> Iterator[str]:
-    """What only Spark can read."""
+def _needs(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[str]:
+    """What only Spark can do, wherever the files are."""
     if is_spark(table):
         yield "a DataFrame of Spark"
-    if table is not None:
-        return
-    if source.format == "table" and not source.is_frame:
+    if table is None and source.format == "table" and not source.is_frame:
         yield "input.format: table"
-    elif URI.match(source.path):
-        yield "the URI of input.path"
-    elif PATTERN & set(source.path):
+    elif table is None and not source.is_frame and PATTERN & set(source.path):
         yield "the pattern of input.path"
-
-
-def _needs(spec: ReleaseSpec) -> Iterator[str]:
-    """What only Spark can do in a run with an input that this process reads."""
-    output = spec.output
-    if output.table is not None:
+    if spec is not None and spec.output.table is not None:
         yield "output.table"
+
+
+def _places(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[tuple[str, str]]:
+    """(what it is, its path) of all that a call reads and writes."""
+    if table is None and source.format != "table":
+        yield "input.path", source.path
+    if spec is None:
+        return
+    output = spec.output
     for key, path in (("public", output.public_path), ("internal", output.internal_path)):
-        if URI.match(path):
-            yield f"the URI of output.{'path' if output.path else key}"
+        yield f"output.{'path' if output.path else key}", path
     quasi, sensitive = spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     columns: Mapping[str, QuasiIdentifier | SensitiveAttribute] = {**quasi, **sensitive}
     for name, settings in columns.items():
-        if isinstance(settings.hierarchy, str) and URI.match(settings.hierarchy):
-            yield f"the URI of the hierarchy of {name!r}"
+        if isinstance(settings.hierarchy, str):
+            yield f"the hierarchy of {name!r}", settings.hierarchy
+
+
+def is_read_here(path: str, engine: str = AUTO) -> bool:
+    """Whether this process reads files at a path, or leaves them to Spark. engine: what the user asks for."""
+    if engine != AUTO or not is_on_store(path):
+        return engine == LOCAL or not URI.match(path)
+    return not (spark_present() or _why_spark([path]))
+
+
+def _why_spark(paths: Iterable[str]) -> str:
+    """Why the object stores among these paths are left to Spark; empty if this process opens them, or has no Spark."""
+    for uri in filter(is_on_store, paths if find_spec("pyspark") else ()):
+        if SUBMIT in os.environ:
+            return f"{SUBMIT} is set, and may say how to reach {uri}"
+        try:
+            StorePath.of(uri).exists()
+        except StoreError as error:
+            return f"this process does not open {uri} ({error.strerror})"
+    return ""
+
+
+def size_of_files(path: str) -> int:
+    """The bytes of an input's files; 0 if they cannot be listed, which reading them reports."""
+    with suppress(OSError):
+        return sum(found.st_size for _, found in walk(place_of(path)))
+    return 0
 
 
 def spark_present() -> str:

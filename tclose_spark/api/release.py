@@ -11,23 +11,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
-from tclose_spark.api.engine_choice import LOCAL, SPARK, Work, asked_engine, choose_engine, spark_present
+from tclose_spark.api.engine_choice import (
+    LOCAL,
+    SPARK,
+    Work,
+    asked_engine,
+    choose_engine,
+    is_read_here,
+    size_of_files,
+    spark_present,
+)
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.spark.driver import size_on_disk
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.notebook import in_frame
 from tclose_spark.report.preview import ROWS, preview_lines
-from tclose_spark.runfile.loading import URI, resolve
-from tclose_spark.runfile.spec import Output
+from tclose_spark.runfile.loading import resolve
+from tclose_spark.runfile.spec import AUTO, Output
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from tclose_spark.engine.protocol import Session
     from tclose_spark.engine.protocol import Table as EngineTable
 
 
@@ -51,9 +60,9 @@ class Report:
 class Release:
     """A finished release, from `tclose_spark.release` or `Release.open`. Each access reads the published files."""
 
-    def __init__(self, output: Output) -> None:
-        """See `open`."""
-        self._output = output
+    def __init__(self, output: Output, engine: str = AUTO) -> None:
+        """See `open`. engine: what the user asked for."""
+        self._output, self._engine = output, engine
 
     @staticmethod
     def open(path: str | PathLike[str]) -> Release:
@@ -80,8 +89,8 @@ class Release:
     @property
     @translate_errors()
     def table(self) -> DataFrame | pa.Table:
-        """The released table. Of a small release in a local folder it is a pyarrow table in this process's memory,
-        unless a Spark session is active. Otherwise it is a DataFrame of Spark.
+        """The released table. Of a small release in a local folder or on an object store it is a pyarrow table in this
+        process's memory, unless a Spark session is active. Otherwise it is a DataFrame of Spark.
         """
         return self._delta(f"{self.path}/release", self.certificate["release"]["rows"])
 
@@ -112,8 +121,13 @@ class Release:
         return collect(self._opened())
 
     def _opened(self) -> EngineTable:
-        """The released table: without Spark, unless it is behind a URI."""
-        return _read(f"{self.path}/release", on=SPARK if URI.match(self.path) else LOCAL)
+        """The released table."""
+        return _read(f"{self.path}/release", self._on)
+
+    @property
+    def _on(self) -> str:
+        """The engine that reads the files: without Spark, unless only Spark reaches them."""
+        return LOCAL if is_read_here(self.path, self._engine) else SPARK
 
     def to_pandas(self) -> pd.DataFrame:
         """The released table as a pandas DataFrame, in this process's memory.
@@ -136,21 +150,17 @@ class Release:
         """The table at a path, with so many rows."""
         from tclose_spark.engine.tables import collect
 
-        needs = "the URI of the release" if URI.match(path) else ""
-        work = Work(needs=needs, size=size_on_disk(path), rows=rows)
+        needs = "" if is_read_here(path, self._engine) else "the URI of the release"
+        work = Work(needs=needs, size=0 if needs else size_of_files(path), rows=rows)
         on = choose_engine(asked_engine(None, None), work, spark_present()).name
         found = _read(path, on)
         return collect(found) if on == LOCAL else found
 
     def _text(self, name: str) -> str:
         """The text of a public file; empty if there is none."""
-        if not URI.match(self.path):
-            file = Path(self.path) / name
-            return file.read_text(encoding="utf-8") if file.exists() else ""
-        from tclose_spark.io.spark.session import find_session
         from tclose_spark.io.storage.folders import open_folder
 
-        folder = open_folder(self.path, find_session("tclose"))
+        folder = open_folder(self.path, _session(self._on))
         return folder.read(name) if folder.exists(name) else ""
 
     def __repr__(self) -> str:
@@ -164,11 +174,16 @@ def _read(path: str, on: str) -> EngineTable:
     """The Delta table at a path, on the engine of this name."""
     from tclose_spark.engine.tables import read_delta
 
+    return read_delta(_session(on), path)
+
+
+def _session(on: str) -> Session:
+    """A session of the engine of this name."""
     if on == LOCAL:
-        return read_delta(LocalSession(), path)
+        return LocalSession()
     from tclose_spark.io.spark.session import find_session
 
-    return read_delta(find_session("tclose"), path)
+    return find_session("tclose")
 
 
 def _few_rows(table: EngineTable) -> tuple[list[str], list[list[object]]]:
@@ -228,7 +243,7 @@ def release(
     run = given_run(table, spec, output, overrides)
     how: dict[str, Any] = {"overwrite": overwrite or if_changed, "progress": progress, "if_changed": if_changed}
     run_stages(run, "release", log=log, engine=engine, **how)
-    return Release(run.spec.output)
+    return Release(run.spec.output, asked_engine(engine, run.spec).engine)
 
 
 @translate_errors()
@@ -252,4 +267,4 @@ def verify(
     """
     run = given_run(table, spec, output, overrides, reads=False)
     run_stages(run, "verify", log=log, engine=engine, finished=True)
-    return Release(run.spec.output)
+    return Release(run.spec.output, asked_engine(engine, run.spec).engine)

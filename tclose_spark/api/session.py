@@ -31,7 +31,7 @@ from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
-from tclose_spark.runfile.spec import Input, ReleaseSpec
+from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec
 
 if TYPE_CHECKING:
     from tclose_spark.engine.protocol import Session
@@ -87,7 +87,9 @@ def choose(
     Raises:
         ConfigurationError: if there is no such engine, or it cannot do this.
     """
-    choice = choose_engine(asked_engine(engine, spec), work_of(verb, spec, table, source), spark_present())
+    asked, present = asked_engine(engine, spec), spark_present()
+    work = work_of(verb, spec, table, source, decides=asked.engine == AUTO and not present)
+    choice = choose_engine(asked, work, present)
     _untold.set((choice, log))
     return choice
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.engine_choice import asked_engine
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.plan import Planned
 from tclose_spark.api.release import Release
@@ -50,4 +51,4 @@ def run_stage(
     result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options)
     if name == "plan":
         return Planned(run.spec, result)
-    return Release(run.spec.output) if name in ("release", "publish") else result
+    return Release(run.spec.output, asked_engine(engine, run.spec).engine) if name in ("release", "publish") else result

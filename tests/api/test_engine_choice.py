@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from object_store import use_as_store
 from people import PEOPLE, ROLES
 from pyspark.sql import DataFrame, SparkSession
 
@@ -32,6 +33,7 @@ from tclose_spark.api.engine_choice import (
     Work,
     asked_engine,
     choose_engine,
+    is_read_here,
     spark_present,
     work_of,
 )
@@ -177,13 +179,13 @@ def test_the_engine_is_no_part_of_the_configuration() -> None:
         ({"input": {"path": "/a.csv", "format": "csv"}}, ""),
         ({"input": {"path": "/people", "format": "delta"}}, ""),
         ({"input": {"path": "census.people", "format": "table"}}, "input.format: table"),
-        ({"input": {"path": "s3://a/b"}}, "the URI of input.path"),
+        ({"input": {"path": "hdfs://a/b"}}, "the URI of input.path"),
         ({"input": {"path": "/data/part-*.parquet"}}, "the pattern of input.path"),
         ({"output": {"path": "/out", "table": "a.b"}}, "output.table"),
-        ({"output": {"path": "abfss://a/b"}}, "the URI of output.path"),
-        ({"output": {"public": "/out", "internal": "s3://a/b"}}, "the URI of output.internal"),
+        ({"output": {"path": "hdfs://a/b"}}, "the URI of output.path"),
+        ({"output": {"public": "/out", "internal": "hdfs://a/b"}}, "the URI of output.internal"),
         (
-            {"attributes": {**SPEC["attributes"], "quasi_identifiers": {"zip": {"hierarchy": "s3://a/zip.csv"}}}},
+            {"attributes": {**SPEC["attributes"], "quasi_identifiers": {"zip": {"hierarchy": "hdfs://a/zip.csv"}}}},
             "the URI of the hierarchy of 'zip'",
         ),
     ],
@@ -196,6 +198,73 @@ def test_what_only_spark_can_do(settings: dict[str, Any], needs: str) -> None:
     if needs:
         with pytest.raises(ConfigurationError, match=f"^engine: the run file asks for local, and {needs} needs Spark"):
             choose_engine(Asked("local"), work, "")
+
+
+STORED = {"input": {"path": "s3a://raw/people"}, "output": {"public": "s3://a/out", "internal": "gs://b/out"}}
+
+
+def test_files_on_an_object_store_are_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_as_store(tmp_path, monkeypatch)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    people = tmp_path / "raw/people"
+    people.mkdir(parents=True)
+    pq.write_table(TABLE, people / "part-1.parquet")
+    pq.write_table(TABLE, people / "part-2.parquet")
+    work = work_of("release", spec_with(**STORED))
+    assert work == Work(size=2 * (people / "part-1.parquet").stat().st_size, rows=4)
+    assert (
+        choose_engine(Asked(), work, "").line
+        == f"engine     local: {work.size / 1000:.1f} kB of files, no Spark session"
+    )
+    monkeypatch.setattr(engine_choice, "MOST_ROWS", 3)
+    assert choose_engine(Asked(), work_of("release", spec_with(**STORED)), "").name == "spark"
+
+
+@pytest.mark.parametrize(("bucket", "path"), [("raw", "s3a://raw/people"), ("a", "s3://a/out"), ("b", "gs://b/out")])
+def test_a_store_that_refuses_is_left_to_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket: str, path: str
+) -> None:
+    use_as_store(tmp_path, monkeypatch, refused=bucket)
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    work = work_of("release", spec_with(**STORED))
+    told = f"engine     spark: this process does not open {path} (access denied)"
+    assert choose_engine(Asked(), work, "").line == told
+    assert choose_engine(Asked("local"), work, "").name == "local"  # as was asked for; it reports the same
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None)
+    assert choose_engine(Asked(), work_of("release", spec_with(**STORED)), "").name == "local"
+
+
+def test_options_of_spark_submit_may_open_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_as_store(tmp_path, monkeypatch)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages org.apache.hadoop:hadoop-aws:3.4.2 pyspark-shell")
+    choice = choose_engine(Asked(), work_of("release", spec_with(**STORED)), "")
+    assert choice.line == "engine     spark: PYSPARK_SUBMIT_ARGS is set, and may say how to reach s3a://raw/people"
+    assert choose_engine(Asked(), work_of("release", spec_with()), "").name == "local"
+
+
+def test_a_release_on_a_store_is_read_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_as_store(tmp_path, monkeypatch, refused="closed")
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    assert is_read_here("s3://open/out")
+    assert not is_read_here("s3://closed/out")
+    assert is_read_here("s3://closed/out", "local")
+    assert not is_read_here("s3://open/out", "spark")
+    assert not is_read_here("hdfs://host/out")
+    assert is_read_here("/out", "spark")
+    monkeypatch.setattr(engine_choice, "spark_present", lambda: "a Spark session is active")
+    assert not is_read_here("s3://open/out")
+    assert is_read_here("s3://open/out", "local")
+
+
+def test_a_store_is_asked_only_if_it_decides(monkeypatch: pytest.MonkeyPatch, nothing_of_spark: None) -> None:
+    def ask(root: str) -> Any:
+        raise AssertionError(f"{root} was opened")
+
+    monkeypatch.setattr("tclose_spark.io.storage.stores._opened", ask)
+    for engine in ("local", "spark"):
+        assert session.choose("release", engine, spec_with(**STORED)).name == engine
+    monkeypatch.setattr(session, "spark_present", lambda: "a Spark session is active")
+    assert session.choose("release", None, spec_with(**STORED)).name == "spark"
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "delta"])
