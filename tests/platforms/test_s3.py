@@ -1,4 +1,5 @@
-"""Releases on object storage: input, hierarchies and output behind s3a://, the same certificate as on a local disk.
+"""Releases on object storage: input, hierarchies and output behind s3a://, the same certificate as on a local disk; on
+Spark, and in one process.
 
 The server is moto's, from the environment that `make test-s3` makes; Hadoop's connector comes by Ivy, as Delta does.
 """
@@ -7,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -34,7 +36,24 @@ HEADERS = {
     "Signature=none",  # which this server does not look at
 }
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
-RAW, RELEASES = "raw", "releases"
+RAW, RELEASES, INSIDE = "raw", "releases", "inside"
+ODD = "delta 2, \u00e9=+"
+"""A folder whose name has signs that URIs quote."""
+KILLED = """
+import os, signal, sys
+from tclose_spark import cli
+from tclose_spark.io.storage import arrow
+
+move = arrow.ArrowFolder._move_file
+
+def once(self, source, name):
+    move(self, source, name)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+arrow.ArrowFolder._move_file = once
+cli.main(sys.argv[1:])
+"""
+"""A command that is killed when it has published one object."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -86,15 +105,16 @@ class Store:
         found = [str(key.text) for key in listed.iter() if key.tag.endswith("}Key")]
         return [key for key in found if not key.endswith("/")]
 
-    def environment(self) -> dict[str, str]:
-        """Of a process whose Spark knows this server."""
+    def environment(self, by_spark: bool) -> dict[str, str]:
+        """Of a process whose Spark knows this server, or that knows it itself."""
+        options = " ".join([*self.options(), "pyspark-shell"])
         return {
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "AWS_ACCESS_KEY_ID": "tests",
             "AWS_SECRET_ACCESS_KEY": "tests",
-            "PYSPARK_SUBMIT_ARGS": " ".join([*self.options(), "pyspark-shell"]),
+            **({"PYSPARK_SUBMIT_ARGS": options} if by_spark else {"AWS_ENDPOINT_URL": self.url}),
         }
 
     def options(self) -> list[str]:
@@ -117,7 +137,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         server = subprocess.Popen([SERVER, "-H", "127.0.0.1", "-p", str(port)], stdout=said, stderr=said)
     made = Store(f"http://127.0.0.1:{port}")
     try:
-        for bucket in (RAW, RELEASES):
+        for bucket in (RAW, RELEASES, INSIDE):
             while True:
                 assert server.poll() is None, log.read_text()[-2000:]
                 try:
@@ -131,19 +151,30 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         server.wait()
 
 
-@pytest.fixture(scope="module")
-def tclose(store: Store) -> Callable[..., str]:
-    """`tclose(command, ..., code=0)`: what it says, in a process of its own."""
+Command = Callable[..., str]
+"""`tclose(command, ..., code=0)`: what it says, in a process of its own. program: what runs in place of the package."""
 
-    def run(*arguments: object, code: int = 0) -> str:
-        command = [sys.executable, "-m", "tclose_spark", *map(str, arguments)]
-        done = subprocess.run(
-            command, env=store.environment(), capture_output=True, text=True, timeout=600, check=False
-        )
+
+def command_in(environment: Mapping[str, str]) -> Command:
+    def run(*arguments: object, code: int = 0, program: Sequence[str] = ("-m", "tclose_spark")) -> str:
+        command = [sys.executable, *program, *map(str, arguments)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == code, done.stderr[-3000:]
         return done.stdout + done.stderr
 
     return run
+
+
+@pytest.fixture(scope="module")
+def tclose(store: Store) -> Command:
+    """Works on Spark where there are URIs."""
+    return command_in(store.environment(by_spark=True))
+
+
+@pytest.fixture(scope="module")
+def locally(store: Store) -> Command:
+    """Works in its own process."""
+    return command_in(store.environment(by_spark=False))
 
 
 @pytest.fixture(scope="module")
@@ -195,12 +226,14 @@ def others(store: Store, run_file: Path) -> Mapping[str, list[str]]:
     deltalake.write_deltalake(table, people)
     for path in table.rglob("*"):
         if path.is_file():
-            store.put(RAW, f"delta/{path.relative_to(table)}", path.read_bytes())
+            for folder in ("delta", ODD):
+                store.put(RAW, f"{folder}/{path.relative_to(table)}", path.read_bytes())
     as_csv = sets(input__format="csv", input__options="{header: true}")
     return {
         "local csv": [*as_csv, *sets(input__path=str(run_file.parent / "people.csv"))],
         "csv": [*as_csv, *sets(input__path=f"s3a://{RAW}/csv/people.csv")],
         "delta": sets(input__path=f"s3a://{RAW}/delta", input__format="delta"),
+        "odd delta": sets(input__path=f"s3a://{RAW}/{ODD}", input__format="delta"),
     }
 
 
@@ -210,18 +243,25 @@ def undated(text: str | bytes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def expected(run_file: Path, tclose: Callable[..., str]) -> dict[str, Any]:
+def expected(run_file: Path, tclose: Command) -> dict[str, Any]:
     """The certificate of the release on a local disk."""
     tclose("release", run_file, *sets(output__path=str(run_file.parent / "plain")))
     return undated((run_file.parent / "plain/public/certificate.json").read_text())
 
 
 def test_the_same_release_stage_by_stage(
-    store: Store, tclose: Callable[..., str], run_file: Path, from_the_store: list[str], expected: dict[str, Any]
+    store: Store,
+    tclose: Command,
+    locally: Command,
+    run_file: Path,
+    from_the_store: list[str],
+    expected: dict[str, Any],
 ) -> None:
+    output = sets(output__path=f"s3a://{RELEASES}/stages")
     for stage in STAGES:
-        said = tclose(stage, run_file, *from_the_store, *sets(output__path=f"s3a://{RELEASES}/stages"))
+        said = tclose(stage, run_file, *from_the_store, *output)
         assert "Traceback" not in said
+    assert "engine     local: " in locally("verify", run_file, *from_the_store, *output)
     assert undated(store.get(RELEASES, "stages/public/certificate.json")) == expected
     public = {key.split("/")[2] for key in store.keys(RELEASES, "stages/public/")}
     assert public == {"certificate.json", "release", "report.html"}
@@ -231,11 +271,12 @@ def test_the_same_release_stage_by_stage(
 
 
 def test_a_finished_release_is_replaced(
-    store: Store, tclose: Callable[..., str], run_file: Path, others: Mapping[str, list[str]], expected: dict[str, Any]
+    store: Store, tclose: Command, run_file: Path, others: Mapping[str, list[str]], expected: dict[str, Any]
 ) -> None:
     """From a CSV file, then with --overwrite from a Delta table; nothing of the first is left."""
     output = sets(output__path=f"s3a://{RELEASES}/replaced")
-    tclose("release", run_file, *others["csv"], *output)
+    said = tclose("release", run_file, *others["csv"], *output)
+    assert "engine     spark: PYSPARK_SUBMIT_ARGS is set" in said
     tclose("release", run_file, *others["local csv"], *sets(output__path=str(run_file.parent / "from_csv")))
     local = undated((run_file.parent / "from_csv/public/certificate.json").read_text())
     assert undated(store.get(RELEASES, "replaced/public/certificate.json")) == local
@@ -247,3 +288,60 @@ def test_a_finished_release_is_replaced(
     assert second["input"] == {**expected["input"], "version": 0}
     after = set(store.keys(RELEASES, "replaced/public/release/"))
     assert {key for key in before & after if "_delta_log" not in key} == set()
+
+
+def test_a_release_in_one_process_is_killed_and_replaced(
+    store: Store,
+    locally: Command,
+    run_file: Path,
+    from_the_store: list[str],
+    others: Mapping[str, list[str]],
+    expected: dict[str, Any],
+) -> None:
+    """From Parquet, CSV and Delta, with two buckets. Killed in its publication, it is finished by another command."""
+    output = sets(output__path="", output__public=f"s3a://{RELEASES}/here", output__internal=f"s3a://{INSIDE}/here")
+    locally("release", run_file, *from_the_store, *output, program=("-c", KILLED), code=-signal.SIGKILL)
+    left = store.keys(RELEASES, "here/")
+    assert "here/certificate.json" not in left
+    assert any(key.startswith("here/release/") for key in left)
+    assert "here/lock" in left
+    said = locally("publish", run_file, *from_the_store, *output)
+    assert "engine     local: " in said
+    first = finished_in(store)
+    assert undated(store.get(RELEASES, "here/certificate.json")) == expected
+
+    assert "--overwrite" in locally("release", run_file, *others["csv"], *output, code=2)
+    locally("release", run_file, *others["csv"], *output, "--overwrite")
+    second = finished_in(store)
+    locally("release", run_file, *others["local csv"], *sets(output__path=str(run_file.parent / "csv_here")))
+    from_csv = undated((run_file.parent / "csv_here/public/certificate.json").read_text())
+    assert undated(store.get(RELEASES, "here/certificate.json")) == from_csv
+    locally("release", run_file, *others["odd delta"], *output, "--overwrite")
+    third = finished_in(store)
+    certificate = undated(store.get(RELEASES, "here/certificate.json"))
+    assert certificate["release"] == expected["release"]
+    assert certificate["input"] == {**expected["input"], "version": 0}
+    assert not first & second | second & third
+    assert "the finished release holds" in locally("verify", run_file, *others["odd delta"], *output)
+
+
+def finished_in(store: Store) -> set[str]:
+    """The data files of a finished release and of its evidence, in their two buckets."""
+    public, internal = store.keys(RELEASES, "here/"), store.keys(INSIDE, "here/")
+    assert {key.split("/")[1] for key in public} == {"certificate.json", "release", "report.html"}
+    assert not {key.split("/")[1] for key in internal} & {"staging", "lock", "recheck"}
+    return {key for key in (*public, *internal) if key.endswith(".parquet")}
+
+
+def test_a_lock_of_another_run_is_respected(
+    store: Store, locally: Command, run_file: Path, from_the_store: list[str]
+) -> None:
+    """Made by a run elsewhere, on either engine."""
+    store.put(
+        RELEASES,
+        "locked/internal/lock",
+        b'{"host": "far", "pid": 1, "born": "1", "user": "u", "since": "2026-01-01T00:00:00+00:00"}',
+    )
+    said = locally("release", run_file, *from_the_store, *sets(output__path=f"s3a://{RELEASES}/locked"), code=2)
+    assert "is being written by another run: process 1 of u on far" in said
+    assert store.keys(RELEASES, "locked/") == ["locked/internal/lock"]
