@@ -77,6 +77,8 @@ def audit(
     classes_output: str | PathLike[str] | None = None,
     supersets: int = 100_000,
     attacks: bool = True,
+    special_uniques: int | None = None,
+    combinations: int = 10_000,
     format: str | None = None,
     options: Options = None,
     engine: str | None = None,
@@ -100,6 +102,8 @@ def audit(
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.
+    special_uniques: search for special uniques, rows that are unique by up to so many quasi-identifiers (SUDA).
+    combinations: of quasi-identifiers, the most to examine for special uniques.
     format, options: of the table if its path does not name its format, and for Spark's reader.
     engine: see `release`.
 
@@ -113,7 +117,9 @@ def audit(
     def judge(judged: Any, compared: Any = None, people: Any = None) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
 
-        return audit_table(judged, question, None, compared, people, target, supersets, attacks)
+        return audit_table(
+            judged, question, None, compared, people, target, supersets, attacks, special_uniques, combinations
+        )
 
     tables = (table, reference, background)
     found = _on_engine("audit", engine, question, tables, format, options, judge, target)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
+from tclose_spark.auditing.attacks.uniques import MOST_CLASSES, find_special_uniques
 from tclose_spark.auditing.inputs import (
     AuditInputs,
     hierarchies_of,
@@ -33,6 +34,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, session_of, sized_shuffles, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.storage.folders import private
+from tclose_spark.measures.disclosure.special_uniques import MOST_COMBINATIONS, SpecialUniques
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
@@ -72,6 +74,8 @@ def audit_table(
     classes_output: str | None = None,
     supersets: int = MOST_BOXES,
     attacks: bool = True,
+    special_uniques: int | None = None,
+    combinations: int = MOST_COMBINATIONS,
 ) -> AuditResult:
     """The audit of a table, with the Great Expectations suite that checks its class table.
 
@@ -81,6 +85,8 @@ def audit_table(
     classes_output: the path to write the class table to, as Delta.
     supersets: how many boxes of labels the (n, t)-closeness search examines.
     attacks: whether to measure attacks, and the tuples of several attributes.
+    special_uniques: the largest minimal sample unique to search for; None to search for none.
+    combinations: how many combinations of quasi-identifiers that search examines.
 
     Raises:
         ConfigurationError: if options contradict one another.
@@ -88,6 +94,7 @@ def audit_table(
         GuaranteeError: if Great Expectations comes to another verdict.
     """
     _check_options(question, reference, background, classes_output)
+    _check_special_uniques(question, special_uniques)
     inputs = prepare_inputs(question, table, reference, background)
     trees = hierarchies_of(inputs.question, session_of(table), hierarchies)
     question = inputs.question
@@ -120,6 +127,10 @@ def audit_table(
         if inputs.background is not None:
             joined, join_notes = _join(classes, tallies, inputs, measures, trees)
             notes += join_notes
+        uniques = None
+        if special_uniques is not None:
+            uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
+            notes += _uniques_notes(uniques, combinations)
         suite = suite_of(question, measures.attributes)
         audit = AuditResult(
             question=question,
@@ -130,6 +141,7 @@ def audit_table(
             notes=tuple(notes),
             suite=suite_json("every class", suite),
             people=None if whose is None else whose.sizes,
+            special_uniques=uniques,
         )
         if validate(classes, "every class", suite, figures.classes).passed != audit.holds:
             raise GuaranteeError(
@@ -171,6 +183,29 @@ def _check_options(
                 f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or , ; "
                 f"{{ }} ( ) =)"
             )
+
+
+def _check_special_uniques(question: AuditQuestion, size: int | None) -> None:
+    """Raises ConfigurationError if special uniques of this size cannot be searched for."""
+    if size is not None and size < 1:
+        raise ConfigurationError(f"--special-uniques: found {size}; expected at least 1 quasi-identifier")
+    if size is not None and question.person is not None:
+        raise ConfigurationError(
+            "--special-uniques and --person: special uniques are rows, and a person with several rows may be unique by "
+            "values that no row has alone; leave out one of the two"
+        )
+
+
+def _uniques_notes(found: SpecialUniques | None, combinations: int) -> list[str]:
+    """A note if not all special uniques were searched for."""
+    if found is None:
+        return [f"special uniques are not measured: there are more than {MOST_CLASSES:,} classes"]
+    if found.complete:
+        return []
+    return [
+        f"special uniques of more than {found.searched} quasi-identifiers are not measured: there are more than "
+        f"{combinations:,} combinations; --combinations examines more"
+    ]
 
 
 def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy], attacks: bool) -> AuditMeasures:

@@ -30,6 +30,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         audit=audit,
         figures=audit.figures,
         joined=audit.background,
+        uniques=audit.special_uniques,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.exposures import Exposure
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.table.arrays import IntArray
 
@@ -32,6 +33,7 @@ class AuditResult:
     suite: the Great Expectations suite that checks the class table, as JSON.
     name: the table's name for display.
     people: how many people have each number of rows; None if a row is taken for a person.
+    special_uniques: None if they were not searched for, or there are too many classes.
     """
 
     question: AuditQuestion
@@ -43,6 +45,7 @@ class AuditResult:
     suite: str = ""
     name: str = "the table"
     people: Mapping[int, int] | None = None
+    special_uniques: SpecialUniques | None = None
 
     @property
     def holds(self) -> bool:
@@ -76,6 +79,7 @@ class AuditResult:
             "guarantees": [_guarantee_json(g, self.question) for g in self.guarantees],
             "attacks": [vars(e) for e in self.attacks],
             "background": None if self.background is None else _background_json(self.background),
+            "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
             "utility": {
                 "ncp": figures.ncp if figures.losses else None,
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},

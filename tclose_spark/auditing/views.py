@@ -17,6 +17,7 @@ from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.runfile.attributes import Recursive
 
@@ -38,6 +39,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _attacks(audit.attacks)
     if audit.background is not None:
         yield from _background(audit.background)
+    if audit.special_uniques is not None:
+        yield from _special_uniques(audit.special_uniques)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
@@ -195,6 +198,23 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
             f"note: {risks.unmatched:,} classes have more records than rows of the background table that fit them, so "
             "it does not list everyone"
         )
+
+
+def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
+    """The rows by size of their minimal sample uniques, the part of each quasi-identifier, and frequent combinations."""
+    sizes = [[f"{size} of {len(found.columns)}", f"{n:,}"] for size, n in enumerate(found.by_size, start=1)]
+    title = "Special uniques (rows: unique by so many quasi-identifiers, not by fewer of them)"
+    yield from _table(title, ["quasi-identifiers", "rows"], sizes)
+    shares = [[one.name, f"{one.uniques:,}", f"{one.share:.3f}"] for one in found.columns]
+    title = "Quasi-identifiers that make rows unique (uniques: of rows, with it; share: of scores)"
+    yield from _table(title, ["quasi-identifier", "uniques", "share"], shares)
+    frequent = [[", ".join(one.columns), f"{one.rows:,}"] for one in found.frequent]
+    yield from _table("Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent)
+    yield Text(
+        f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} quasi-identifiers; SUDA score "
+        f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; {found.combinations:,} "
+        "combinations examined"
+    )
 
 
 def _shown_values(explanation: ClassExplanation) -> list[int]:

@@ -198,6 +198,17 @@ def audit(
         int, typer.Option("--supersets", min=1, help="The most boxes of labels to search for (n, t).")
     ] = 100_000,
     attacks: Annotated[bool, typer.Option("--attacks/--no-attacks", help="Measure attacks, too.")] = True,
+    special_uniques: Annotated[
+        int | None,
+        typer.Option(
+            "--special-uniques",
+            metavar="M",
+            help="Search for rows that are unique by up to M quasi-identifiers, and which make them so (SUDA).",
+        ),
+    ] = None,
+    combinations: Annotated[
+        int, typer.Option("--combinations", min=1, help="The most combinations to examine for special uniques.")
+    ] = 10_000,
     labels: Annotated[
         bool,
         typer.Option(
@@ -230,6 +241,8 @@ def audit(
         classes_output=classes_output,
         supersets=supersets,
         attacks=attacks,
+        special_uniques=special_uniques,
+        combinations=combinations,
         format=format_,
         options=options_of(option or []),
         engine=engine,

@@ -22,7 +22,7 @@ from tclose_spark.table.arrays import IntArray
 MOST_COMBINATIONS = 10_000
 MOST_FREQUENT = 10  # combinations that a result lists
 FEW_KEYS = 1024
-Places = NDArray[np.integer]
+Integers = NDArray[np.integer]
 Columns = tuple[int, ...]
 
 
@@ -58,9 +58,9 @@ class SpecialUniques:
     by_size: the number of rows that have an MSU of size 1, 2 and so on, shape (searched,).
     columns: highest share first.
     frequent: the combinations that most rows have as an MSU, at most MOST_FREQUENT.
-    highest, mean: SUDA score of a row, over rows that have an MSU. With m quasi-identifiers and all sizes searched up to
-        M, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M), without factors below 1; a row has the sum
-        (Elliot et al. 2005; sdcMicro, `suda2` with `original_scores`).
+    highest, mean: SUDA score of a row, over rows that have an MSU. With m quasi-identifiers and all sizes up to M
+        searched, an MSU of size s has the score (m - s) (m - s - 1) ... (m - M), without factors below 1; a row has the
+        sum (Elliot et al. 2005; sdcMicro, `suda2` with `original_scores`).
     """
 
     rows: int
@@ -81,7 +81,7 @@ class SpecialUniques:
 
 
 def special_uniques(
-    columns: Mapping[str, IntArray], counts: IntArray, size: int, most: int = MOST_COMBINATIONS
+    columns: Mapping[str, Integers], counts: IntArray, size: int, most: int = MOST_COMBINATIONS
 ) -> SpecialUniques:
     """The MSUs of up to `size` quasi-identifiers. A size is searched whole, or not at all.
 
@@ -128,13 +128,13 @@ def special_uniques(
     )
 
 
-def _minimal(columns: Sequence[IntArray], counts: IntArray, searched: int) -> Iterator[tuple[Columns, Places]]:
+def _minimal(columns: Sequence[Integers], counts: IntArray, searched: int) -> Iterator[tuple[Columns, Integers]]:
     """(a combination of columns, the rows that have it as an MSU), by size, for all combinations of up to that size."""
-    coded = [np.unique(column, return_inverse=True)[1] for column in columns]
-    minimal: dict[Columns, Places] = {}
+    coded = [np.unique(column, return_inverse=True)[1].astype(np.int32) for column in columns]
+    minimal: dict[Columns, Integers] = {}
     marked = np.zeros(len(counts), dtype=np.bool_)
 
-    def without(rows: Places, sets: Iterable[Columns]) -> Places:
+    def without(rows: Integers, sets: Iterable[Columns]) -> Integers:
         """The rows that have none of these sets as an MSU."""
         held = [minimal[one] for one in sets if one in minimal]
         for places in held:
@@ -164,13 +164,13 @@ def _subsets(columns: Columns) -> Iterator[Columns]:
     return (part for size in range(1, len(columns) + 1) for part in combinations(columns, size))
 
 
-def _numbered(group: IntArray, codes: IntArray) -> IntArray:
+def _numbered(group: IntArray, codes: Integers) -> IntArray:
     """A number from 0 for each pair of group and code that occurs."""
     numbers: IntArray = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
     return numbers
 
 
-def _alone(group: IntArray, codes: IntArray, counts: IntArray) -> NDArray[np.bool_]:
+def _alone(group: IntArray, codes: Integers, counts: IntArray) -> NDArray[np.bool_]:
     """Whether a tuple is one row, and the only one with its group and code."""
     key = group * (codes.max(initial=0) + 1) + codes
     if key.max(initial=0) > FEW_KEYS + 16 * len(key):  # too many to count without sorting
