@@ -201,7 +201,7 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
 
 
 def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
-    """The rows by size of their minimal sample uniques, the part of each quasi-identifier, and frequent combinations."""
+    """The rows by size of their MSUs, the part of each quasi-identifier, and frequent combinations."""
     sizes = [[f"{size} of {len(found.columns)}", f"{n:,}"] for size, n in enumerate(found.by_size, start=1)]
     title = "Special uniques (rows: unique by so many quasi-identifiers, not by fewer of them)"
     yield from _table(title, ["quasi-identifiers", "rows"], sizes)

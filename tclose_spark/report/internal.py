@@ -30,6 +30,7 @@ def render_internal(
         "internal.html.j2",
         **first_page(certificate),
         raw=raw,
+        uniques=raw["uniques"] if raw else None,
         precision=[precision_of(name, bins) for name, bins in figures["spreads"].get("precision", {}).items()],
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),

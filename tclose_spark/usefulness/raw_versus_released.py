@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -24,6 +27,8 @@ from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables,
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
+LARGEST_UNIQUE = 3  # quasi-identifiers that make a row unique
+
 
 @dataclass(frozen=True, kw_only=True)
 class RawVersusReleased:
@@ -32,6 +37,7 @@ class RawVersusReleased:
     rows, suppressed: numbers of sampled rows, of `whole` in the table.
     groups: None if they are too many to count.
     worth: the utility measures; those of a classifier only if one can be trained.
+    uniques: special uniques among all sampled rows; None if a person may have several rows.
     target: the attribute to predict. why_no_classifier: empty if there is one.
     """
 
@@ -44,6 +50,7 @@ class RawVersusReleased:
     worth: dict[str, float] = field(default_factory=dict)
     target: str | None = None
     why_no_classifier: str = ""
+    uniques: SpecialUniques | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON. Of each sensitive attribute only the cross table with the strongest association is whole."""
@@ -52,6 +59,7 @@ class RawVersusReleased:
             **{name: getattr(self, name) for name in ("rows", "suppressed", "whole", "worth", "target")},
             "why_no_classifier": self.why_no_classifier,
             "groups": None if self.groups is None else asdict(self.groups),
+            "uniques": None if self.uniques is None else asdict(self.uniques),
             "means": [asdict(one) for one in self.means],
             "associations": [
                 {
@@ -106,4 +114,10 @@ def measure_raw_versus_released(
         worth=worth,
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
+        uniques=None if spec.attributes.person is not None else _uniques(everyone, attributes),
     )
+
+
+def _uniques(rows: Rows, attributes: ResolvedAttributes) -> SpecialUniques:
+    columns = {q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)}
+    return special_uniques(columns, np.ones(len(rows), dtype=np.int64), LARGEST_UNIQUE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 from strategies import count_in, make_problem, town
@@ -28,3 +30,11 @@ def test_the_raw_side_is_measured_without_the_column() -> None:
     assert [one["name"] for one in found["means"]] == ["age"]
     assert [one["quasi"] for one in found["associations"]] == ["age"]
     assert found["worth"]["query_error"] >= 0
+    ages = Counter(person["age"] for person in records)
+    alone = sum(n == 1 for n in ages.values())
+    assert (found["uniques"]["rows"], found["uniques"]["by_size"]) == (120, (alone, 0, 0))
+    assert {one["name"]: one["uniques"] for one in found["uniques"]["columns"]} == {
+        "age": alone,
+        "void": 0,
+        "weight": 0,
+    }

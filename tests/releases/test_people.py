@@ -185,3 +185,10 @@ def test_people_of_a_finished_release_are_counted_again(release: Release) -> Non
     state = json.loads((conf.parent / "out/internal/run.json").read_text())
     files = [name for name in state["stages"]["report"]["files"]["internal"] if name.startswith("people/")]
     assert any(name.endswith(".parquet") for name in files)
+
+
+def test_special_uniques_are_of_rows_and_left_out(release: Release) -> None:
+    conf, _ = release(stays(1), "disease", method=METHODS["mondrian"])
+    page = (conf.parent / "out/internal/report.html").read_text()
+    assert "Which rows the figures use" in page
+    assert "Special uniques" not in page

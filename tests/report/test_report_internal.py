@@ -31,6 +31,18 @@ RAW: dict[str, Any] = {
         "certain": {"occupation": 0.29, "income": 0.3},
         "guess": {"occupation": 0.56, "income": 0.57},
     },
+    "uniques": {
+        "rows": 100,
+        "required": 3,
+        "searched": 2,
+        "combinations": 820,
+        "unique": 17,
+        "by_size": (3, 15),
+        "columns": ({"name": "age", "uniques": 21, "share": 0.75}, {"name": "<i>sex", "uniques": 15, "share": 0.5}),
+        "frequent": ({"columns": ("age", "<i>sex"), "rows": 12},),
+        "highest": 39,
+        "mean": 4.5,
+    },
     "means": [{"name": "age", "raw": (38.5, 13.25), "released": (38.75, 12.5)}],
     "associations": [{"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}],
     "tables": [
@@ -125,6 +137,19 @@ def test_raw_and_released_side_by_side(certificate, made):  # noqa: F811
     ]
     assert page.only("p", "A sample of 100 of the 30,170 rows")
     assert page.only("p", "10 of these rows are suppressed")
+
+
+def test_special_uniques_of_the_sample(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.only("p", "In a sample of 100 rows")
+    assert page.only(
+        "p", "17 of 100 rows are unique by at most 2", "820 combinations", "those of 3 quasi-identifiers are"
+    )
+    assert page.only("tr", "2 of 2 quasi-identifiers").endswith(" 15")
+    assert page.only("tr", "age, <i>sex").endswith(" 12")
+    assert page.only("tr", "<i>sex 15").endswith(" 50%")
+    assert page_of(certificate, made, RAW | {"whole": 100}).only("p", "In all 100 rows")
+    assert "Special uniques" not in page_of(certificate, made, RAW | {"uniques": None}).text
 
 
 def test_what_could_not_be_measured_is_said(certificate, made):  # noqa: F811
