@@ -153,7 +153,7 @@ def _minimal(columns: Sequence[Integers], counts: IntArray, searched: int) -> It
             for chosen in those:
                 last = chosen[-1]
                 alone = rows[_alone(group, coded[last][rows], counts[rows])]
-                places = without(alone, ((*part, last) for part in ((), *_subsets(first)) if part != first))
+                places = without(alone, ((*part, last) for part in ((), *_subsets(first))))
                 if size < searched and len(places):
                     minimal[chosen] = places.astype(np.int32)
                 yield chosen, places

@@ -139,3 +139,12 @@ def test_a_size_is_searched_whole_or_not_at_all() -> None:
 def test_one_row_is_unique_by_every_column() -> None:
     found = found_in([(None, 5)], 7)
     assert (found.required, found.by_size, found.unique) == (2, (1, 0), 1)
+
+
+@pytest.mark.parametrize(("columns", "size"), [(39, 3), (22, 4), (13, 13)])
+def test_how_many_columns_the_default_allows(columns: int, size: int) -> None:
+    """As docs/audit.md says; one column more, and the largest size is left out."""
+    one = {str(i): np.zeros(1, dtype=np.int64) for i in range(columns + 1)}
+    counts = np.array([2])
+    assert special_uniques({name: one[name] for name in list(one)[:columns]}, counts, size).searched == size
+    assert not special_uniques(one, counts, size).complete
