@@ -206,7 +206,7 @@ def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
     title = "Special uniques (rows: unique by so many quasi-identifiers, not by fewer of them)"
     yield from _table(title, ["quasi-identifiers", "rows"], sizes)
     shares = [[one.name, f"{one.uniques:,}", f"{one.share:.3f}"] for one in found.columns]
-    title = "Quasi-identifiers that make rows unique (uniques: of rows, with it; share: of scores)"
+    title = "Quasi-identifiers that make rows unique (uniques: MSUs with it; share: of scores)"
     yield from _table(title, ["quasi-identifier", "uniques", "share"], shares)
     frequent = [[", ".join(one.columns), f"{one.rows:,}"] for one in found.frequent]
     yield from _table("Combinations that make most rows unique", ["quasi-identifiers", "rows"], frequent)
