@@ -21,19 +21,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose_spark.auditing.attacks.background import (
+from tclose_spark.auditing.attacks.background import MinimalityGuesses
+from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.figures import PARTS
+from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
+from tclose_spark.checks.labels.fitting import (
     EVERYTHING,
     Axis,
-    MinimalityGuesses,
     class_boxes,
     codes_of,
     distinct_people,
     joined_quasi,
     published_label,
 )
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
-from tclose_spark.checks.classes.figures import PARTS
-from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
 from tclose_spark.measures.disclosure.reidentification import count_inside

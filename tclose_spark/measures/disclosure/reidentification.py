@@ -9,6 +9,7 @@ Atzori and Clifton 2007).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -164,22 +165,28 @@ def risks(sizes: IntArray, population: IntArray) -> Risks:
     most = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(most, group, sizes)
 
-    denominator = 1
-    for people in distinct.tolist():
-        denominator = lcm(denominator, people)
-        if denominator > LARGEST_DENOMINATOR:
-            denominator = LARGEST_DENOMINATOR
-            break
-    named = sum(
-        -(-held * denominator // people) for held, people in zip(records.tolist(), distinct.tolist(), strict=True)
-    )
+    named = expected_named(distinct.tolist(), records.tolist())
     total = int(sizes.sum())
     return Risks(
         prosecutor=Fraction(1, int(sizes.min())),
         prosecutor_mean=Fraction(len(sizes), total),
         journalist=Fraction(1, int(distinct[0])),
-        marketer=Fraction(named, denominator * total),
+        marketer=named / total,
         presence=max(Fraction(held, people) for held, people in zip(most.tolist(), distinct.tolist(), strict=True)),
         members=int(population[population <= sizes].sum()),
         unmatched=int(np.count_nonzero(population < sizes)),
     )
+
+
+def expected_named(people: Sequence[int], records: Sequence[int]) -> Fraction:
+    """How many records the marketer expects to name right: the sum of records / people, of groups of classes that so
+    many people fit each. Exact, or rounded up by less than 1e-18 a group if the denominator would pass 10^18.
+    """
+    denominator = 1
+    for number in people:
+        denominator = lcm(denominator, number)
+        if denominator > LARGEST_DENOMINATOR:
+            denominator = LARGEST_DENOMINATOR
+            break
+    named = sum(-(-held * denominator // number) for held, number in zip(records, people, strict=True))
+    return Fraction(named, denominator)
