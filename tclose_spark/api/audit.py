@@ -7,10 +7,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
+from tclose_spark.api.arguments import Spec, Table, in_memory, path_of, reader_options, tree_of
 from tclose_spark.api.errors import on_command_line, translate_errors
 from tclose_spark.api.session import choose, on_engine, working
-from tclose_spark.auditing.question import AuditQuestion, question_from_columns, question_from_run_file
+from tclose_spark.auditing.question import (
+    AuditQuestion,
+    parse_population,
+    question_from_columns,
+    question_from_run_file,
+)
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError
@@ -19,6 +24,7 @@ from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import resolve, spec_of
+from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, Input
 
@@ -74,6 +80,8 @@ def audit(
     hierarchies: Mapping[str, str | PathLike[str]] | None = None,
     reference: Table | None = None,
     background: Table | None = None,
+    population: Any = None,
+    threshold: Any = None,
     classes_output: str | PathLike[str] | None = None,
     supersets: int = 100_000,
     attacks: bool = True,
@@ -99,6 +107,10 @@ def audit(
     reference: a table to compare the distribution of the classes with.
     background: people whom an adversary knows, by their raw quasi-identifiers; with the person's column, several rows
         may be of one person.
+    population: that the table is a sample of: the sampling fraction, such as "0.05"; "weight:COLUMN", the people that a
+        row stands for; or "table:PATH" or a table with a row for each person. Adds the prosecutor's, journalist's and
+        marketer's risk.
+    threshold: the chance of re-identification above which a record counts as at risk; by default 0.09.
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.
@@ -111,17 +123,18 @@ def audit(
         ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
-    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=k, t=t, n=n, gain=gain, person=person)
+    whole, people_of = _population(population)
+    asked = {"k": k, "t": t, "n": n, "gain": gain, "person": person, "population": whole, "threshold": threshold}
+    question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 
-    def judge(judged: Any, compared: Any = None, people: Any = None) -> AuditResult:
+    def judge(judged: Any, compared: Any = None, people: Any = None, population: Any = None) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
 
-        return audit_table(
-            judged, question, None, compared, people, target, supersets, attacks, special_uniques, combinations
-        )
+        options = (target, supersets, attacks, special_uniques, combinations)
+        return audit_table(judged, question, None, compared, people, *options, population)
 
-    tables = (table, reference, background)
+    tables = (table, reference, background, people_of)
     found = _on_engine("audit", engine, question, tables, format, options, judge, target)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
@@ -154,7 +167,7 @@ def explain(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2", person=None)
 
-    def explained(judged: Any, compared: Any = None, people: Any = None) -> ClassExplanation:
+    def explained(judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
 
         return explain_class(judged, question, attribute, labels, None, compared)
@@ -200,6 +213,16 @@ def held_table(table: Table) -> Any:
         ConfigurationError: if it is neither.
     """
     return path_of(table) or (table if table is None or is_spark(table) else as_arrow(table))
+
+
+def _population(said: Any) -> tuple[Population | None, Table | None]:
+    """(what is said of the population, its table)."""
+    if said is None:
+        return None, None
+    if in_memory(said):
+        return Population(table=FRAME), said
+    population = said if isinstance(said, Population) else parse_population(str(said), Path.cwd())
+    return population, population.table
 
 
 def _question(

@@ -23,6 +23,7 @@ from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.people import expect_people
+from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
@@ -76,6 +77,7 @@ def audit_table(
     attacks: bool = True,
     special_uniques: int | None = None,
     combinations: int = MOST_COMBINATIONS,
+    population: Table | None = None,
 ) -> AuditResult:
     """The audit of a table, with the Great Expectations suite that checks its class table.
 
@@ -87,6 +89,7 @@ def audit_table(
     attacks: whether to measure attacks, and the tuples of several attributes.
     special_uniques: the largest minimal sample unique to search for; None to search for none.
     combinations: how many combinations of quasi-identifiers that search examines.
+    population: a row for each person of the population, if the question says that a table is it.
 
     Raises:
         ConfigurationError: if options contradict one another.
@@ -95,7 +98,7 @@ def audit_table(
     """
     _check_options(question, reference, background, classes_output)
     _check_special_uniques(question, special_uniques)
-    inputs = prepare_inputs(question, table, reference, background)
+    inputs = prepare_inputs(question, table, reference, background, population)
     trees = hierarchies_of(inputs.question, session_of(table), hierarchies)
     question = inputs.question
     with ExitStack() as stack:
@@ -131,6 +134,7 @@ def audit_table(
         if special_uniques is not None:
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
+        risks = _risks(classes, inputs, measures, trees)
         suite = suite_of(question, measures.attributes)
         audit = AuditResult(
             question=question,
@@ -138,6 +142,7 @@ def audit_table(
             guarantees=_guarantees(classes, figures, question, measures.attributes),
             attacks=tuple(measure_attacks(classes, measures.attacks, measures.known, figures.rows)),
             background=joined,
+            risks=risks,
             notes=tuple(notes),
             suite=suite_json("every class", suite),
             people=None if whose is None else whose.sizes,
@@ -172,9 +177,11 @@ def _check_options(
         raise ConfigurationError(
             "--person and --reference: people are compared with the people of the table itself; give one of the two"
         )
-    if question.aggregates and background is not None:
+    is_listed = question.population is not None and not question.population.is_estimated
+    if question.aggregates and (background is not None or is_listed):
+        option = "--population" if background is None else "--background"
         raise ConfigurationError(
-            "--background: people are joined by labels that cover their values, but with method.representative the "
+            f"{option}: people are joined by labels that cover their values, but with method.representative the "
             "table has aggregates, which cover nobody; leave it out"
         )
     for column in (*question.labels, *question.sensitive_attributes) if classes_output is not None else ():
@@ -264,6 +271,20 @@ def _join(
     )
     skipped = "the minimality attack is not measured: too many classes, or labels that are sets of values"
     return replace(joined, guesses=guesses), [skipped] if len(guesses) < len(measures.attributes) else []
+
+
+def _risks(
+    classes: Table, inputs: AuditInputs, measures: AuditMeasures, trees: Mapping[str, Hierarchy]
+) -> PopulationRisks | None:
+    """The risks of re-identification if the question is about them."""
+    question = inputs.question
+    if question.population is None and question.threshold is None:
+        return None
+    counted = "size" if question.person is None else "people"
+    population, at_risk = question.population, question.at_risk
+    return measure_risks(
+        classes, counted, population, at_risk, measures.quasi, trees, table=inputs.table, listed=inputs.population
+    )
 
 
 def _tuple_notes(measures: AuditMeasures, inputs: AuditInputs) -> list[str]:

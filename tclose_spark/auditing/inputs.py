@@ -46,15 +46,20 @@ class AuditInputs:
     table: Table
     reference: Table | None
     background: Table | None
+    population: Table | None
     rows: int
     notes: list[str]
 
 
 def prepare_inputs(
-    question: AuditQuestion, table: Table, reference: Table | None = None, background: Table | None = None
+    question: AuditQuestion,
+    table: Table,
+    reference: Table | None = None,
+    background: Table | None = None,
+    population: Table | None = None,
 ) -> AuditInputs:
     """The tables, ready to tally. `text` options apply to sensitive values everywhere, and to the quasi-identifiers of
-    the background table; labels stay as they are published.
+    the background and population table; labels stay as they are published.
 
     Raises:
         InputError: if a column is missing, ambiguous or of a nested type, or a table has no rows or malformed ones.
@@ -62,8 +67,8 @@ def prepare_inputs(
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
     question, notes = with_bounds(table, question)
-    check_columns(table, question.labels, sensitive, "the table", question.persons)
-    table = normal_texts(table, [*question.labels, *sensitive, *question.persons], sensitive)
+    check_columns(table, question.labels, sensitive, "the table", question.persons, question.weights)
+    table = normal_texts(table, [*question.labels, *sensitive, *question.weights, *question.persons], sensitive)
     rows = count_rows(table, "the table")
     if question.person is not None:
         table = with_people(table, question.person, "the table")
@@ -73,6 +78,9 @@ def prepare_inputs(
         rows = max(rows, count_rows(background, "the background table"))
         if question.person is not None and question.person in schema_of(background).names:
             background = with_people(background, question.person, "the background table")
+    if population is not None:
+        population = normal_texts(population, [*question.quasi_identifiers, *known_of_people], known_of_people)
+        rows = max(rows, count_rows(population, "the table of the population"))
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
         reference = normal_texts(reference, list(sensitive), sensitive)
@@ -81,6 +89,7 @@ def prepare_inputs(
         table=table,
         reference=reference,
         background=background,
+        population=population,
         rows=rows,
         notes=notes,
     )
@@ -135,15 +144,21 @@ def hierarchies_of(
 
 
 def check_columns(
-    table: Table, labels: Sequence[str], sensitive: Iterable[str], what: str, persons: Sequence[str] = ()
+    table: Table,
+    labels: Sequence[str],
+    sensitive: Iterable[str],
+    what: str,
+    persons: Sequence[str] = (),
+    weights: Sequence[str] = (),
 ) -> None:
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
     schema, sensitive = schema_of(table), list(sensitive)
-    names, needed = schema.names, [*labels, *sensitive, *persons]
+    names, needed = schema.names, [*labels, *sensitive, *weights, *persons]
     made = {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]} if persons else ()
     if made:
         raise InputError(f"--person: {what} has a column {min(made)!r}, and so names its own; rename it")
-    for role, columns in (("quasi-identifier", labels), ("sensitive attribute", sensitive), ("person", persons)):
+    of_roles = {"quasi-identifier": labels, "sensitive attribute": sensitive, "weight": weights, "person": persons}
+    for role, columns in of_roles.items():
         for column in columns:
             if column not in names:
                 raise InputError(f"{role} {column!r} is not in {what}; {instead_of(column, names, needed)}")

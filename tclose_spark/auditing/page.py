@@ -8,8 +8,10 @@ from tclose_spark.auditing.views import (
     achieved_text,
     guarantee_name,
     number_text,
+    population_text,
     required_text,
     shown_moves,
+    uniques_text,
 )
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.report.page import render
@@ -31,6 +33,11 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         figures=audit.figures,
         joined=audit.background,
         uniques=audit.special_uniques,
+        risks=audit.risks,
+        population=None if audit.risks is None else population_text(audit.risks),
+        population_uniques=None
+        if audit.risks is None or audit.risks.uniques is None
+        else uniques_text(audit.risks.uniques),
     )
 
 

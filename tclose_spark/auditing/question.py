@@ -10,8 +10,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.section import Exact, Section
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
@@ -36,6 +38,10 @@ class AuditQuestion(Section):
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
     person: str | None = None
     """The column that identifies people, who may have several rows."""
+    population: Population | None = None
+    """The population that the table is a sample of."""
+    threshold: Share | None = None
+    """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
 
@@ -43,7 +49,7 @@ class AuditQuestion(Section):
     def _fitting(self) -> Self:
         if not 0 <= self.gain <= 1:
             raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
-        made = [*self.labels, *self.sensitive_attributes, *self.persons]
+        made = [*self.labels, *self.sensitive_attributes, *self.persons, *self.weights]
         for column in made:
             if made.count(column) > 1:
                 raise ValueError(
@@ -52,6 +58,11 @@ class AuditQuestion(Section):
         if self.n is not None and self.person is not None:
             raise ValueError(
                 f"n is {self.n} and person is {self.person!r}: (n, t)-closeness is judged over rows only; leave out one"
+            )
+        if self.person is not None and self.population is not None and self.population.weight is not None:
+            raise ValueError(
+                f"person is {self.person!r} and population.weight is {self.population.weight!r}: weights are of rows, "
+                "not of people; leave out one"
             )
         if self.n is not None and self.aggregates:
             raise ValueError(
@@ -76,6 +87,16 @@ class AuditQuestion(Section):
         return [column for columns in self.columns.values() for column in columns]
 
     @property
+    def weights(self) -> list[str]:
+        """The column that weighs rows by the population; none without such a column."""
+        return [self.population.weight] if self.population is not None and self.population.weight is not None else []
+
+    @property
+    def at_risk(self) -> Fraction:
+        """The threshold of the shares of records at risk."""
+        return THRESHOLD if self.threshold is None else self.threshold
+
+    @property
     def persons(self) -> list[str]:
         """The column that identifies people; none if a row is taken for a person."""
         return [] if self.person is None else [self.person]
@@ -90,6 +111,8 @@ def question_from_columns(
     gain: Any = "0.2",
     aggregates: bool = False,
     person: str | None = None,
+    population: Population | None = None,
+    threshold: Any = None,
 ) -> AuditQuestion:
     """The question about columns with settings as in a run file.
 
@@ -97,6 +120,7 @@ def question_from_columns(
 
     t: of the sensitive attributes without their own.
     person: the column that identifies people, who may have several rows.
+    population: that the table is a sample of. threshold: the chance above which a record counts as at risk.
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
@@ -118,6 +142,7 @@ def question_from_columns(
     try:
         columns = {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own}
         asked = {"k": k, "n": n, "gain": gain, "aggregates": aggregates, "person": person}
+        asked |= {"population": population, "threshold": threshold}
         return AuditQuestion.model_validate({**columns, **asked})
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
@@ -130,6 +155,8 @@ def question_from_run_file(
     n: int | None = None,
     gain: Any = "0.2",
     person: str | None = None,
+    population: Population | None = None,
+    threshold: Any = None,
 ) -> AuditQuestion:
     """The question that a run file answers. k and n replace its own; t is of the attributes without their own.
     Hierarchies that it builds are read from its finished release. Its person is not: a release has no such column.
@@ -150,7 +177,9 @@ def question_from_run_file(
     n = spec.privacy.n if n is None else n
     if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
         k = spec.privacy.k
-    question = question_from_columns(quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person)
+    question = question_from_columns(
+        quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person, population, threshold
+    )
     return question.model_copy(update={"renamed": spec.input.columns})
 
 
@@ -210,6 +239,29 @@ def _whole(text: str, key: str, value: str) -> int:
         return int(value)
     except ValueError:
         raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
+
+
+def parse_population(text: str, folder: Path) -> Population:
+    """The population of a text: a sampling fraction, `weight:COLUMN` or `table:TABLE`. Paths are relative to the
+    folder.
+
+    >>> parse_population("1/20", Path()).fraction
+    Fraction(1, 20)
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    kind, _, rest = text.partition(":")
+    given = {kind: rest} if rest and kind in ("weight", "table") else {"fraction": text}
+    if "table" in given and guess_format(rest) != "table":
+        given["table"] = resolve(rest, "--population", folder)
+    try:
+        return Population.model_validate(given)
+    except ValidationError:
+        raise ConfigurationError(
+            f"--population {text}: expected a sampling fraction such as 0.05 (above 0, and at most 1), weight:COLUMN, "
+            "or table:TABLE"
+        ) from None
 
 
 def parse_quasi_identifiers(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.exposures import Exposure
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.checks.classes.population import PopulationRisks
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.table.arrays import IntArray
@@ -34,6 +35,7 @@ class AuditResult:
     name: the table's name for display.
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
+    risks: of re-identification, given the population; None if nothing was said of it.
     """
 
     question: AuditQuestion
@@ -46,6 +48,7 @@ class AuditResult:
     name: str = "the table"
     people: Mapping[int, int] | None = None
     special_uniques: SpecialUniques | None = None
+    risks: PopulationRisks | None = None
 
     @property
     def holds(self) -> bool:
@@ -80,6 +83,7 @@ class AuditResult:
             "attacks": [vars(e) for e in self.attacks],
             "background": None if self.background is None else _background_json(self.background),
             "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
+            "risks": None if self.risks is None else self.risks.to_json(),
             "utility": {
                 "ncp": figures.ncp if figures.losses else None,
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},

@@ -24,25 +24,25 @@ def opened_tables(
     table: Any,
     reference: Any = None,
     background: Any = None,
+    population: Any = None,
     *,
     kind: str | None = None,
     options: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Table, Table | None, Table | None]]:
-    """The table, and the reference and background table if given. Read errors are raised as InputError.
+) -> Iterator[tuple[Table, Table | None, Table | None, Table | None]]:
+    """The table, and the reference, background and population table if given. Read errors are raised as InputError.
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
-    given, sensitive = options or {}, list(question.sensitive_attributes)
+    given, sensitive, quasi = options or {}, list(question.sensitive_attributes), list(question.quasi_identifiers)
     others = [
         None if other is None else open_table(session, other, columns, None, given, question.renamed)
-        for other, columns in ((reference, sensitive), (background, [*question.quasi_identifiers, *question.persons]))
+        for other, columns in ((reference, sensitive), (background, [*quasi, *question.persons]), (population, quasi))
     ]
-    opened = open_table(
-        session, table, [*question.labels, *sensitive, *question.persons], kind, given, question.renamed
-    )
+    columns = [*question.labels, *sensitive, *question.persons, *question.weights]
+    opened = open_table(session, table, columns, kind, given, question.renamed)
     with errors_translated(*[one for one in (opened, *others) if one is not None]):
-        reference, background = (None if other is None else other.table for other in others)
-        yield opened.table, reference, background
+        reference, background, population = (None if other is None else other.table for other in others)
+        yield opened.table, reference, background, population
 
 
 def open_table(

@@ -17,11 +17,14 @@ from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.checks.classes.population import PopulationRisks
+from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.runfile.attributes import Recursive
 
 MOST_LINES = 30  # of values and of moves; --json has all
+UNIQUES_BY = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "the slide negative binomial"}
 VERDICTS = {
     "holds": "all requirements hold",
     "violated": "NOT all requirements hold",
@@ -41,6 +44,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _background(audit.background)
     if audit.special_uniques is not None:
         yield from _special_uniques(audit.special_uniques)
+    if audit.risks is not None:
+        yield from _risks(audit.risks)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
@@ -156,6 +161,50 @@ def _attacks(attacks: Iterable[Exposure]) -> Iterator[Table | Text]:
     title = "Attacks (belief: without and with the table's class)"
     yield from _table(title, ["attack", "classes", "rows", "belief"], rows)
     yield from below
+
+
+def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
+    """The figures of each adversary, and below them how they came about, and the uniques."""
+    above = number_text(float(found.threshold))
+    rows = []
+    for adversary, risk in found.risks.items():
+        name = f"{adversary} (estimate)" if risk.estimate else adversary
+        rows.append([name, *(f"{float(x):.6f}" for x in (risk.maximum, risk.mean, risk.share))])
+    title = f"Risk of re-identification (share: of records with a risk above {above})"
+    yield from _table(title, ["adversary", "maximum", "mean", "share"], rows)
+    yield Text(f"population: {population_text(found)}")
+    if found.unmatched:
+        yield Text(
+            f"note: {found.unmatched:,} classes have more records than people of the population who fit them; they "
+            "count as if so many people did"
+        )
+    yield Text(f"sample uniques: {found.alone:,} people are alone in their class")
+    if found.unique is not None and found.alone:
+        yield Text(f"of these, {found.unique:,} are the only one of the population who fits the class")
+    if found.uniques is not None:
+        yield Text(f"population uniques, an estimate: {found.uniques.estimate:,.0f} {uniques_text(found.uniques)}")
+
+
+def population_text(found: PopulationRisks) -> str:
+    """The population, and where its size comes from."""
+    population, people = found.population, f"{float(found.people or 0):,.0f} people"
+    if population is None:
+        return "not known, so only the prosecutor's risk follows (--population)"
+    if population.fraction is not None:
+        return f"an estimate, {people}: a class has its size divided by the sampling fraction {population.fraction}"
+    if population.weight is not None:
+        return f"an estimate, {people}: a class has the sum of {population.weight!r}"
+    return f"counted, {people}: those of the table whose quasi-identifiers the labels cover"
+
+
+def uniques_text(found: PopulationUniques) -> str:
+    """How many of the population the estimate is, by which estimator, and what the others give."""
+    each = {"Pitman": found.pitman, "Zayatz": found.zayatz, "slide negative binomial": found.snb}
+    listed = ", ".join(f"{name} {'no solution' if x is None else f'{x:,.0f}'}" for name, x in each.items())
+    return (
+        f"of {float(found.population):,.0f} people ({found.estimate / float(found.population):.2%}), by "
+        f"{UNIQUES_BY[found.chosen or 'zayatz']} after the rule of Dankar et al. 2012 ({listed})"
+    )
 
 
 def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:

@@ -185,6 +185,18 @@ def audit(
     background: Annotated[
         str | None, typer.Option("--background", metavar="TABLE", help="People whom an adversary knows, to join.")
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            metavar="FRACTION|weight:COLUMN|table:TABLE",
+            help="What the table is a sample of. Measures the risk of re-identification.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option("--threshold", help="A record counts as at risk above this chance; by default 0.09."),
+    ] = None,
     classes_output: Annotated[
         str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")
     ] = None,
@@ -238,6 +250,8 @@ def audit(
         gain=gain,
         reference=reference,
         background=background,
+        population=population,
+        threshold=threshold,
         classes_output=classes_output,
         supersets=supersets,
         attacks=attacks,

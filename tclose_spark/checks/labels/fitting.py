@@ -131,19 +131,23 @@ def fitting_people(
     hierarchies: Mapping[str, Hierarchy],
     whose: Table | None = None,
     what: str = "--background",
+    counted: str = "size",
 ) -> FittingPeople:
     """The people of a list who fit each class, by these of its raw quasi-identifiers, which it has under their names.
 
     A person of a list with PERSON fits a class if one of the person's rows does.
     whose: the published table with PERSON, if people are counted; sizes are then of people, not of records.
     what: what an error names the list.
+    counted: the column of the class table with the size of a class.
 
     Raises:
         InputError: if it has no rows; if a label does not show which values it covers; or if there are more than
         MOST_JOINED distinct classes.
     """
     names = [q.name for q in joined]
-    labels, sizes = _boxes(_class_sizes(classes, joined) if whose is None else _class_people(whose, joined), what)
+    labels, sizes = _boxes(
+        _class_sizes(classes, joined, counted) if whose is None else _class_people(whose, joined), what
+    )
     for q, column in zip(joined, labels, strict=True):
         masks = {
             label
@@ -254,8 +258,8 @@ def _boxes(classes: Table, what: str) -> tuple[list[list[str | None]], IntArray]
     return [column.to_pylist() for column in listed.columns[:-1]], listed["size"].to_numpy().astype(np.int64)
 
 
-def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
-    """The records of each class by these quasi-identifiers, from the class table."""
+def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi], counted: str) -> Table:
+    """The records of each class by these quasi-identifiers, from the class table. counted: its column of sizes."""
     schema = _sized(quasi)
 
     def label(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -263,9 +267,9 @@ def _class_sizes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
             held = batch["quasi_identifiers"]
             published = dict(zip([each.name for each in held.type], held.flatten(), strict=True))
             labels = [published_label([published[column] for column in q.columns]) for q in quasi]
-            yield pa.RecordBatch.from_arrays([*labels, batch["size"]], schema=schema)
+            yield pa.RecordBatch.from_arrays([*labels, batch[counted]], schema=schema)
 
-    labelled = map_batches(select(classes, ["quasi_identifiers", "size"]), label, schema)
+    labelled = map_batches(select(classes, ["quasi_identifiers", counted]), label, schema)
     return combine(labelled, schema.names[:-1], {"size": "sum"})
 
 

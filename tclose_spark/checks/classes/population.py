@@ -1,0 +1,243 @@
+"""The risk of re-identification of classes whose table is a sample of a population, from the class table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.tallies import texts
+from tclose_spark.checks.labels.fitting import MOST_JOINED, fitting_people, joined_quasi
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, combine, map_batches, select
+from tclose_spark.errors import InputError
+from tclose_spark.measures.disclosure.population import PopulationSizes, Risk, population_risks, prosecutor_risk
+from tclose_spark.measures.disclosure.population_uniques import PopulationUniques, estimate_uniques
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.population import Population, RiskLimits
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.columns.preparing import as_text, judged_values, plain
+from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+MILLIONTHS = 10**6
+"""The unit in which weights are summed, as integers: a sum of doubles depends on its order."""
+MOST_WEIGHT = 10**9  # of a row
+NUMBER = QuasiIdentifier(type="numeric")
+COUNTED = pa.schema([("size", pa.int64()), ("classes", pa.int64())])
+WEIGHED = pa.schema([("size", pa.int64()), ("weight", pa.int64()), ("classes", pa.int64())])
+INVALID = pa.schema([("invalid", pa.int64())])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationRisks:
+    """Risks of re-identification of a table.
+
+    population: None if it is not known; then the prosecutor's risk only.
+    threshold: of the shares in `risks`, which are by adversary.
+    people: of the population.
+    unmatched: classes with more records than people of the population who fit them.
+    alone: people alone in their class, whatever the population.
+    uniques: estimates, if the population is one and some are alone.
+    unique: those alone in their class whom alone the class fits in the population, if that is counted.
+    """
+
+    population: Population | None
+    threshold: Fraction
+    risks: Mapping[str, Risk]
+    people: Fraction | None = None
+    unmatched: int = 0
+    alone: int
+    uniques: PopulationUniques | None = None
+    unique: int | None = None
+
+    def broken(self, limits: RiskLimits) -> list[str]:
+        """A line on each limit that a figure exceeds."""
+        lines = []
+        for adversary, figure, limit in limits.required():
+            risk = self.risks[adversary]
+            reached = getattr(risk, figure)
+            if reached > limit:
+                over = f" of records above {float(self.threshold):.6g}" if figure == "share" else ""
+                lines.append(
+                    f"the {adversary}'s risk is too large: its {figure}{over} is {float(reached):.6g}"
+                    f"{' (an estimate)' if risk.estimate else ''}, and privacy.risk.{adversary}.{figure} allows "
+                    f"{float(limit):.6g}; raise k"
+                )
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON. Exact fractions are texts p/q beside decimals."""
+        entry: dict[str, Any] = {"threshold": float(self.threshold)}
+        if self.population is not None:
+            entry["population"] = {
+                **self.population.model_dump(mode="json", exclude_none=True, exclude={"table", "format"}),
+                **({} if self.population.is_estimated else {"table": True}),
+                "people": None if self.people is None else float(self.people),
+                "people_estimated": self.population.is_estimated,
+                "unmatched_classes": self.unmatched,
+            }
+        entry |= {adversary: _risk_json(risk) for adversary, risk in self.risks.items()}
+        entry["uniques"] = {"sample": self.alone}
+        if self.unique is not None:
+            entry["uniques"]["sample_and_population"] = {"value": self.unique, "estimate": False}
+        if self.uniques is not None:
+            found = self.uniques
+            entry["uniques"]["population"] = {
+                "value": found.estimate,
+                "estimate": True,
+                "by": found.chosen,
+                "all": {"pitman": found.pitman, "zayatz": found.zayatz, "snb": found.snb},
+            }
+        return entry
+
+
+def _risk_json(risk: Risk) -> dict[str, Any]:
+    return {
+        "maximum": float(risk.maximum),
+        "maximum_exact": str(risk.maximum),
+        "mean": float(risk.mean),
+        "share": float(risk.share),
+        "estimate": risk.estimate,
+    }
+
+
+def measure_risks(
+    classes: Table,
+    counted: str,
+    population: Population | None,
+    threshold: Fraction,
+    quasi: Sequence[JudgedQuasi],
+    hierarchies: Mapping[str, Hierarchy],
+    table: Table | None = None,
+    listed: Table | None = None,
+) -> PopulationRisks:
+    """The risks of the classes of a class table.
+
+    counted: its column with the size of a class: `size` in records, or `people`.
+    table: the published table, if the population is a weight. listed: the people, if it is a table.
+
+    Raises:
+        InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
+        rows, or a label does not show which values it covers; or if there are more than MOST_JOINED distinct classes.
+    """
+    sizes, number = _sizes(classes, counted)
+    prosecutor = prosecutor_risk(sizes, number, threshold)
+    alone = int(number[sizes == 1].sum())
+    if population is None:
+        return PopulationRisks(population=None, threshold=threshold, risks={"prosecutor": prosecutor}, alone=alone)
+    people = Fraction(int(sizes @ number))
+    unique = None
+    if population.fraction is not None:
+        of = PopulationSizes.of_fraction(sizes, number, population.fraction)
+        people /= population.fraction
+    elif population.weight is not None:
+        assert table is not None
+        of, weights = _weighed(table, [column for q in quasi for column in q.columns], population.weight)
+        people = max(people, weights)
+    else:
+        assert listed is not None
+        of, people = _listed(classes, counted, quasi, hierarchies, listed)
+        unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
+    estimated = population.is_estimated and alone
+    return PopulationRisks(
+        population=population,
+        threshold=threshold,
+        risks={"prosecutor": prosecutor, **population_risks(of, threshold, population.is_estimated)},
+        people=people,
+        unmatched=of.unmatched,
+        alone=alone,
+        uniques=estimate_uniques(sizes, number, int(sizes @ number) / people) if estimated else None,
+        unique=unique,
+    )
+
+
+def _sizes(classes: Table, counted: str) -> tuple[IntArray, IntArray]:
+    """(the distinct sizes of classes, ascending; how many classes have each)."""
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            sizes, number = np.unique(batch[counted].to_numpy(), return_counts=True)
+            yield pa.RecordBatch.from_arrays([pa.array(sizes), pa.array(number)], schema=COUNTED)
+
+    found = combine(map_batches(select(classes, [counted]), count, COUNTED), ["size"], {"classes": "sum"})
+    held = collect(found).sort_by("size")
+    return held["size"].to_numpy(), held["classes"].to_numpy()
+
+
+def _weighed(table: Table, labels: Sequence[str], weight: str) -> tuple[PopulationSizes, Fraction]:
+    """(the classes of a table, the sum of its weights)."""
+    invalid = pc.sum(collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"]).as_py()
+    if invalid:
+        raise InputError(
+            f"--population: {invalid:,} rows have no number of people in {weight!r}; expected numbers from 0 to "
+            f"{MOST_WEIGHT:,}"
+        )
+    keys = [f"l{i}" for i in range(len(labels))]
+    schema = pa.schema([*[(key, pa.string()) for key in keys], *list(WEIGHED)[:2]])
+
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                *columns, weights = batch.columns
+                coded = [texts(column) for column in columns]
+                group, first = group_equal(coded)
+                held = np.zeros(len(first), dtype=np.int64)
+                np.add.at(held, group, np.rint(_numbers(weights).to_numpy() * MILLIONTHS).astype(np.int64))
+                distinct = [decoded(column).take(pa.array(first)) for column in coded]
+                counts = pa.array(np.bincount(group, minlength=len(first)))
+                yield pa.RecordBatch.from_arrays([*distinct, counts, pa.array(held)], schema=schema)
+
+    def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            one = pa.repeat(pa.scalar(1, pa.int64()), len(batch))
+            yield pa.RecordBatch.from_arrays([batch["size"], batch["weight"], one], schema=WEIGHED)
+
+    classes = combine(
+        map_batches(select(table, [*labels, weight]), tally, schema), keys, {"size": "sum", "weight": "sum"}
+    )
+    groups = combine(map_batches(classes, alike, WEIGHED), ["size", "weight"], {"classes": "sum"})
+    held = collect(groups, MOST_JOINED + 1)
+    if held.num_rows > MOST_JOINED:
+        raise InputError(f"--population: classes have more than {MOST_JOINED:,} sizes and weights; round the weights")
+    sizes, weights, number = (column.to_numpy() for column in held.columns)
+    of = PopulationSizes(sizes=sizes, population=weights, unit=MILLIONTHS, classes=number)
+    return of, Fraction(sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS)
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    """A column as doubles; NULL where it is no number from 0 to MOST_WEIGHT."""
+    numbers = judged_values(pc.ascii_trim_whitespace(as_text(plain(column))), NUMBER)
+    return pc.if_else(pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None)
+
+
+def _invalid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.array([_numbers(batch.column(0)).null_count], pa.int64())], schema=INVALID)
+
+
+def _listed(
+    classes: Table,
+    counted: str,
+    quasi: Sequence[JudgedQuasi],
+    hierarchies: Mapping[str, Hierarchy],
+    listed: Table,
+) -> tuple[PopulationSizes, Fraction]:
+    """(the classes with the people of a list who fit them, how many people are listed)."""
+    joined = {q.name for q in joined_quasi(quasi, listed)}
+    absent = [q.name for q in quasi if q.name not in joined]
+    if absent:
+        raise InputError(
+            f"--population: the table of the population lacks {len(absent)} of {len(quasi)} quasi-identifiers, the "
+            f"first is {absent[0]!r}; expected all under their names"
+        )
+    fits = fitting_people(classes, listed, quasi, hierarchies, what="--population", counted=counted)
+    ones = np.ones(len(fits.sizes), dtype=np.int64)
+    of = PopulationSizes(sizes=fits.sizes, population=fits.population, unit=1, classes=ones)
+    return of, Fraction(fits.people)

@@ -1,0 +1,93 @@
+"""The population that a table is a sample of, and which risks of re-identification are required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+
+from tclose_spark.runfile.section import Exact, Section, number_schema
+
+THRESHOLD = Fraction(9, 100)
+"""The threshold of EMA's policy 0070 for public releases."""
+ADVERSARIES = ("prosecutor", "journalist", "marketer")
+FIGURES = ("maximum", "mean", "share")
+
+
+def _share(share: Fraction) -> Fraction:
+    if not 0 <= share <= 1:
+        raise ValueError("expected a number from 0 to 1")
+    return share
+
+
+def _fraction(share: Fraction) -> Fraction:
+    if not 0 < share <= 1:
+        raise ValueError("expected a number above 0, and at most 1")
+    return share
+
+
+Share = Annotated[Exact, AfterValidator(_share), WithJsonSchema(number_schema(minimum=0, maximum=1))]
+
+
+class Population(Section):
+    """The population, in one of three ways."""
+
+    fraction: (
+        Annotated[Exact, AfterValidator(_fraction), WithJsonSchema(number_schema(exclusiveMinimum=0, maximum=1))] | None
+    ) = None
+    """The sampling fraction: the table's share of its population. Population figures are estimates then."""
+    weight: Annotated[str, Field(min_length=1)] | None = None
+    """A column with the number of people that each row stands for. Population figures are estimates then."""
+    table: str | None = None
+    """A table with one row for each person of the population and the raw quasi-identifiers under their names, relative
+    to the run file.
+    """
+    format: Literal["csv", "parquet", "delta", "table"] | None = None
+    """The format of the table, if its path does not name it."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(one is not None for one in (self.fraction, self.weight, self.table)) != 1:
+            raise ValueError("expected one of fraction, weight and table")
+        if self.format is not None and self.table is None:
+            raise ValueError("format is that of a table; leave it out")
+        return self
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether how many people fit a class is an estimate, and not counted."""
+        return self.table is None
+
+
+class RiskLimit(Section):
+    """The largest figures of one adversary that may be published."""
+
+    maximum: Share | None = None
+    """Limits the largest chance of a record."""
+    mean: Share | None = None
+    """Limits the mean chance over all records."""
+    share: Share | None = None
+    """Limits the share of records with a chance above `threshold`."""
+
+
+class RiskLimits(Section):
+    """Limits on the risk of re-identification. A figure without a limit is reported only."""
+
+    threshold: Share = THRESHOLD
+    """The chance above which a record counts in `share`."""
+    prosecutor: RiskLimit | None = None
+    """Limits for an adversary who knows that a person is in the table."""
+    journalist: RiskLimit | None = None
+    """Limits for an adversary who names the person of any record. Needs `privacy.population`."""
+    marketer: RiskLimit | None = None
+    """Limits for an adversary who names the people of all records. Needs `privacy.population`."""
+
+    def required(self) -> Iterator[tuple[str, str, Fraction]]:
+        """Each (adversary, figure, limit) that is required."""
+        for adversary in ADVERSARIES:
+            for figure in FIGURES:
+                limit = getattr(getattr(self, adversary), figure, None)
+                if limit is not None:
+                    yield adversary, figure, limit
