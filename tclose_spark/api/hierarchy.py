@@ -142,7 +142,8 @@ def _opened(
     session: Session, table: Table, column: str, spec: ReleaseSpec | None, reader: Mapping[str, Any]
 ) -> Iterator[Any]:
     """The table, or the input of the spec. Errors of its files end here."""
-    from tclose_spark.auditing.tables import open_source, open_table
+    from tclose_spark.auditing.tables import open_source
+    from tclose_spark.engine.sources import open_table
 
     with as_typed():
         if table is None and spec is not None:

@@ -12,17 +12,17 @@ from tclose_spark.auditing.people import with_people
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
+from tclose_spark.checks.labels.fitting import normal_texts
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.tables.check_columns import SUPPRESSED, check_readable
-from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
 from tclose_spark.table.columns.preparing import as_text, judged_values, plain
 from tclose_spark.table.columns.spark_types import is_unsupported, type_name
-from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.people import PERSON
@@ -170,31 +170,6 @@ def check_columns(
             check_readable(field)
             if is_unsupported(field.type) or pa.types.is_binary(field.type):
                 raise InputError(f"{role} {column!r} is of type {type_name(field)}; expected single values")
-
-
-def normal_texts(
-    table: Table, columns: Sequence[str], settings: Mapping[str, QuasiIdentifier | SensitiveAttribute]
-) -> Table:
-    """Those of these columns that a table has, with their options applied to texts; its first column if it has none."""
-    schema = schema_of(table)
-    names = [name for name in dict.fromkeys(columns) if name in schema.names] or schema.names[:1]
-    schema = pa.schema([schema.field(name) for name in names])
-    options = {name: one.text for name, one in settings.items() if one.text not in (None, Text())}
-    asked = {name: options[name] for name in names if name in options and pa.types.is_string(schema.field(name).type)}
-    table = select(table, names)
-    if not asked:
-        return table
-
-    def normal(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            columns = dict(zip(names, batch.columns, strict=True))
-            for name, text in asked.items():
-                column = coded(columns[name])
-                made = [None if value is None else text.of(value) for value in column.dictionary.to_pylist()]
-                columns[name] = pa.array(made, pa.string()).take(column.indices)
-            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
-
-    return map_batches(table, normal, schema)
 
 
 def count_rows(table: Table, what: str) -> int:

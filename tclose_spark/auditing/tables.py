@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.engine.protocol import OpenedTable, Session, Table
-from tclose_spark.engine.sources import checked, errors_translated, frame_table, read_table
-from tclose_spark.engine.tables import rename, schema_of
-from tclose_spark.errors import InputError
-from tclose_spark.io.input.table_argument import source_of, unread
-from tclose_spark.runfile.spec import FRAME, Input
-from tclose_spark.table.column_names.names import renamed
+from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
+from tclose_spark.runfile.spec import Input
 
 
 @contextmanager
@@ -45,39 +40,6 @@ def opened_tables(
         yield opened.table, reference, background, population
 
 
-def open_table(
-    session: Session,
-    table: Any,
-    columns: Sequence[str],
-    kind: str | None,
-    options: Mapping[str, str],
-    new_names: Mapping[str, str] = MappingProxyType({}),
-) -> OpenedTable:
-    """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
-    these columns. new_names: of columns that the table has under their old names only.
-    """
-    if not isinstance(table, str):
-        frame = frame_table(session, table)
-        names = schema_of(frame).names
-        frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
-        return OpenedTable(frame, Input(path=FRAME, format="table"), columns)
-    source = source_of(table, kind, options)
-    try:
-        read = read_table(session, source, columns=columns)
-        needed = _needed(new_names, schema_of(read).names, columns)
-        if needed:
-            source = source.model_copy(update={"columns": needed})
-            read = read_table(session, source, columns=columns)
-    except InputError as error:
-        raise unread(error, source) from None
-    return checked(OpenedTable(read, source, columns))
-
-
 def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:
     """The table at a source, checked for damaged text in these columns."""
     return checked(OpenedTable(read_table(session, source, columns=columns), source, columns))
-
-
-def _needed(new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """The new names without which a column would be missing."""
-    return {old: new for old, new in new_names.items() if new in columns and new not in there and old in there}

@@ -18,6 +18,7 @@ from tclose_spark.checks.classes.class_table import (
 )
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.people import OVER_PEOPLE, expect_people
+from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.classes.tuples import tuple_closeness
@@ -45,6 +46,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.measures.loss.information_loss import NoLabelError
+from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -101,12 +103,14 @@ def verify_release(
     evidence: Evidence,
     classes_path: str,
     people: Table | None = None,
+    population: Table | None = None,
 ) -> Verdict:
     """The verdict on a written release. Writes its class table to `classes_path`.
 
     folder: holds the release's files and no others.
     profile: the input's rows and values, with which the release must agree.
     people: `internal/people`, if people are counted.
+    population: the people of the population, if the run file names a table of them.
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
@@ -154,10 +158,12 @@ def verify_release(
                 left_class = whose.suppressed_class(spec.privacy.k, attributes, required)
         of_people = None if whose is None else _people_figures(whose, figures, attributes)
         worst = worst_classes(tallies, labels, figures, of_whole)
+        risks = _risks(spec.privacy, classes, quasi, hierarchies, release, population, counts_people=whose is not None)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
         problems += whose.apart()
     problems += [_violation(broken) for broken in figures.broken]
+    problems += [] if risks is None or spec.privacy.risk is None else risks.broken(spec.privacy.risk)
     unproven = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [*unproven, *(notes if unproven else [])]
     problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
@@ -202,6 +208,8 @@ def verify_release(
     }
     if of_people is not None:
         figures_of["people"] = of_people
+    if risks is not None:
+        figures_of["risks"] = risks.to_json()
     if tuples is not None:
         figures_of["tuples_emd"] = str(figures.more[0].achieved)
     return Verdict(tuple(problems), figures_of, validation)
@@ -223,6 +231,33 @@ def _class_table(
     with keep(class_table(tallies, quasi, attributes, more)) as classes:
         extended, notes = find_supersets(classes, tallies, quasi, attributes, spec.privacy.n)
         return write_and_read(extended, path), notes
+
+
+def _risks(
+    privacy: Privacy,
+    classes: Table,
+    quasi: Sequence[JudgedQuasi],
+    hierarchies: Mapping[str, Hierarchy],
+    release: Table,
+    population: Table | None,
+    counts_people: bool,
+) -> PopulationRisks | None:
+    """The risks of re-identification; None if the run file names neither a population nor limits."""
+    if privacy.population is None and privacy.risk is None:
+        return None
+    threshold = THRESHOLD if privacy.risk is None else privacy.risk.threshold
+    counted = "people" if counts_people else "size"
+    return measure_risks(
+        classes,
+        counted,
+        privacy.population,
+        threshold,
+        quasi,
+        hierarchies,
+        table=release,
+        listed=population,
+        what="privacy.population",
+    )
 
 
 def _unproven(broken: Guarantee) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any
 
 from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
-from tclose_spark.engine.tables import session_of
+from tclose_spark.engine.tables import rename, schema_of, session_of
+from tclose_spark.errors import InputError
 from tclose_spark.io.input.states import Commit
+from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
-from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.spec import FRAME, Input
+from tclose_spark.table.column_names.names import renamed
 
 
 def _inputs(session: Session) -> Inputs:
@@ -95,6 +99,39 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
     raises the error when it reads them.
     """
     _inputs_of(opened).check_rows(opened, malformed, rows)
+
+
+def open_table(
+    session: Session,
+    table: Any,
+    columns: Sequence[str],
+    kind: str | None,
+    options: Mapping[str, str],
+    new_names: Mapping[str, str] = MappingProxyType({}),
+) -> OpenedTable:
+    """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
+    these columns. new_names: of columns that the table has under their old names only.
+    """
+    if not isinstance(table, str):
+        frame = frame_table(session, table)
+        names = schema_of(frame).names
+        frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
+        return OpenedTable(frame, Input(path=FRAME, format="table"), columns)
+    source = source_of(table, kind, options)
+    try:
+        read = read_table(session, source, columns=columns)
+        needed = _needed(new_names, schema_of(read).names, columns)
+        if needed:
+            source = source.model_copy(update={"columns": needed})
+            read = read_table(session, source, columns=columns)
+    except InputError as error:
+        raise unread(error, source) from None
+    return checked(OpenedTable(read, source, columns))
+
+
+def _needed(new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """The new names without which a column would be missing."""
+    return {old: new for old, new in new_names.items() if new in columns and new not in there and old in there}
 
 
 def _inputs_of(opened: OpenedTable) -> Inputs:

@@ -10,6 +10,7 @@ from typing import Any
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.population import ADVERSARIES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.writing import listing
@@ -63,6 +64,7 @@ def build_certificate(
             ),
             **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
         },
+        **({"risks": _risks(spec, figures["risks"])} if "risks" in figures else {}),
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
             "sensitive": {name: _sensitive(settings[name], achieved[name], hierarchies.get(name)) for name in settings},
@@ -155,6 +157,19 @@ def _near(spec: ReleaseSpec, n: int, achieved: Mapping[str, Any]) -> dict[str, A
         for name, figures in achieved.items()
         if (t := settings[name].t) is not None
     }
+
+
+def _risks(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The risks of re-identification by adversary, with the limits that are required. Every class has k people, so
+    nobody is alone in one.
+    """
+    required = [] if spec.privacy.risk is None else [*spec.privacy.risk.required()]
+    risks = {key: entry for key, entry in figures.items() if key != "uniques"}
+    for adversary in ADVERSARIES:
+        if adversary in risks:
+            limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
+            risks[adversary] = {**risks[adversary], "required": limits}
+    return risks
 
 
 def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tclose_spark.measures.diversity import readable_entropy
 from tclose_spark.report.page import number, render
 from tclose_spark.report.sections import class_sizes, closeness_of_all, guessing_of, precision_of, worst_class
 from tclose_spark.runfile.distances import DISTANCES
+from tclose_spark.runfile.population import ADVERSARIES, FIGURES
 
 MARK, BAR = 100, 150  # the width of a guarantee's bar up to the requirement, and in all
 
@@ -59,6 +60,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     rows = list(_guarantees(guarantees, whole))
     rows += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
     of_class = (suppressed or {}).get("guarantees")
+    risks = [*_risks(certificate.get("risks", {}))]
     of_suppressed = [replace(row, meaning="") for row in _guarantees(of_class, whole)] if of_class else []
     return {
         "certificate": certificate,
@@ -67,10 +69,13 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "k": guarantees["k"],
         "people": certificate.get("people"),
         "guarantees": rows,
+        "risks": risks,
+        "at_risk": certificate.get("risks"),
         "of_suppressed": of_suppressed,
         "suppressed": suppressed,
         "whole": whole,
-        "holds": certificate["verdict"] == "holds" and all(row.met is not False for row in (*rows, *of_suppressed)),
+        "holds": certificate["verdict"] == "holds"
+        and all(row.met is not False for row in (*rows, *risks, *of_suppressed)),
         "unprotected": unprotected,
         "homogeneous": {name: entry["homogeneous"] for name, entry in sensitive.items()},
         "warnings": certificate["warnings"],
@@ -84,6 +89,23 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "MARK": MARK,
         "BAR": BAR,
     }
+
+
+def _risks(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
+    """A row for each figure of each adversary."""
+    for adversary in ADVERSARIES:
+        entry = risks.get(adversary, {})
+        for figure in FIGURES if entry else ():
+            limit, reached = entry["required"].get(figure), entry[figure]
+            yield GuaranteeRow(
+                name=f"{adversary}, {figure}{' (estimate)' if entry['estimate'] else ''}",
+                attribute="",
+                meaning="",
+                required="" if limit is None else f"at most {number(limit)}",
+                achieved=number(reached),
+                met=None if limit is None else reached <= limit,
+                bar=None if not limit else min(BAR, MARK * reached / limit),
+            )
 
 
 def _aggregates(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -132,6 +132,10 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
     is_table = isinstance(source, dict) and source.get("format") == "table"
     at(source, ["path"], "input", expand if is_table else path)
     at(tree.get("output"), ["path", "public", "internal"], "output", path)
+    privacy = tree.get("privacy")
+    population = privacy.get("population") if isinstance(privacy, dict) else None
+    is_table = isinstance(population, dict) and population.get("format") == "table"
+    at(population, ["table"], "privacy.population", expand if is_table else path)
     attributes = tree.get("attributes")
     for role in ("quasi_identifiers", "sensitive_attributes"):
         columns = attributes.get(role) if isinstance(attributes, dict) else None

@@ -22,6 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
@@ -157,6 +158,10 @@ class Privacy(Section):
     """The largest share of the input's rows that the method may suppress."""
     of: Literal["input", "released"] = "input"
     """Which distribution classes are compared with: that of all input rows, or that of the released rows."""
+    population: Population | None = None
+    """The population that the input is a sample of. The certificate then has the risk of re-identification."""
+    risk: RiskLimits | None = None
+    """The risk of re-identification that is required. Without limits it is reported only."""
     alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
     """With `k: auto`, the weight of privacy loss in the choice (see docs/choose.md)."""
 
@@ -172,6 +177,17 @@ class Privacy(Section):
         if "alpha" in said:
             raise ValueError("alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)")
         return said
+
+    @model_validator(mode="after")
+    def _at_risk(self) -> Self:
+        required = [] if self.risk is None else [*self.risk.required()]
+        needing = [f"risk.{adversary}.{figure}" for adversary, figure, _ in required if adversary != "prosecutor"]
+        if needing and self.population is None:
+            raise ValueError(
+                f"{', '.join(needing)}: this risk depends on the population; expected population, such as "
+                "{fraction: 0.05}"
+            )
+        return self
 
     @property
     def n(self) -> int | None:
@@ -236,6 +252,28 @@ class ReleaseSpec(Section):
         for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
             if other is not None:
                 raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
+        return self
+
+    @model_validator(mode="after")
+    def _of_a_population(self) -> Self:
+        population, attributes = self.privacy.population, self.attributes
+        if population is None:
+            return self
+        if population.table is not None and self.aggregates:
+            raise ValueError(
+                "privacy.population.table: people are counted by labels that cover their values, but with "
+                "method.representative the release has aggregates; expected fraction or weight"
+            )
+        if population.weight is not None and attributes.person is not None:
+            raise ValueError(
+                "privacy.population.weight: weights are of rows, but attributes.person counts people; expected "
+                "fraction or table"
+            )
+        if population.weight is not None and population.weight not in attributes.insensitive_attributes:
+            raise ValueError(
+                f"privacy.population.weight is {population.weight!r}, which is not published; expected a column of "
+                "attributes.insensitive_attributes, so that others can recompute the figures"
+            )
         return self
 
     @model_validator(mode="after")

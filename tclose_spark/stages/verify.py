@@ -18,6 +18,7 @@ from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.report.html import render_report
+from tclose_spark.stages.population import opened_population
 from tclose_spark.stages.publish import MINIMALITY, public_files
 from tclose_spark.stages.report import certify
 from tclose_spark.stages.staging.area import read_profile
@@ -42,7 +43,10 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     if run.spec.attributes.person is not None:
         evidence_folder = run.staging if folder is run.staging else run.internal
         people = read_delta(run.session, evidence_folder.path(PEOPLE))
-    return verify_release(release, path, run.spec, profiled, run.public_hierarchies, evidence, classes, people)
+    with opened_population(run) as population:
+        return verify_release(
+            release, path, run.spec, profiled, run.public_hierarchies, evidence, classes, people, population
+        )
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:

@@ -117,11 +117,13 @@ def measure_risks(
     hierarchies: Mapping[str, Hierarchy],
     table: Table | None = None,
     listed: Table | None = None,
+    what: str = "--population",
 ) -> PopulationRisks:
     """The risks of the classes of a class table.
 
     counted: its column with the size of a class: `size` in records, or `people`.
     table: the published table, if the population is a weight. listed: the people, if it is a table.
+    what: what an error names the population.
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
@@ -139,11 +141,11 @@ def measure_risks(
         people /= population.fraction
     elif population.weight is not None:
         assert table is not None
-        of, weights = _weighed(table, [column for q in quasi for column in q.columns], population.weight)
+        of, weights = _weighed(table, [column for q in quasi for column in q.columns], population.weight, what)
         people = max(people, weights)
     else:
         assert listed is not None
-        of, people = _listed(classes, counted, quasi, hierarchies, listed)
+        of, people = _listed(classes, counted, quasi, hierarchies, listed, what)
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
     estimated = population.is_estimated and alone
     return PopulationRisks(
@@ -171,12 +173,12 @@ def _sizes(classes: Table, counted: str) -> tuple[IntArray, IntArray]:
     return held["size"].to_numpy(), held["classes"].to_numpy()
 
 
-def _weighed(table: Table, labels: Sequence[str], weight: str) -> tuple[PopulationSizes, Fraction]:
+def _weighed(table: Table, labels: Sequence[str], weight: str, what: str) -> tuple[PopulationSizes, Fraction]:
     """(the classes of a table, the sum of its weights)."""
     invalid = pc.sum(collect(map_batches(select(table, [weight]), _invalid, INVALID))["invalid"]).as_py()
     if invalid:
         raise InputError(
-            f"--population: {invalid:,} rows have no number of people in {weight!r}; expected numbers from 0 to "
+            f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers from 0 to "
             f"{MOST_WEIGHT:,}"
         )
     keys = [f"l{i}" for i in range(len(labels))]
@@ -205,7 +207,7 @@ def _weighed(table: Table, labels: Sequence[str], weight: str) -> tuple[Populati
     groups = combine(map_batches(classes, alike, WEIGHED), ["size", "weight"], {"classes": "sum"})
     held = collect(groups, MOST_JOINED + 1)
     if held.num_rows > MOST_JOINED:
-        raise InputError(f"--population: classes have more than {MOST_JOINED:,} sizes and weights; round the weights")
+        raise InputError(f"{what}: classes have more than {MOST_JOINED:,} sizes and weights; round the weights")
     sizes, weights, number = (column.to_numpy() for column in held.columns)
     of = PopulationSizes(sizes=sizes, population=weights, unit=MILLIONTHS, classes=number)
     return of, Fraction(sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS)
@@ -228,16 +230,17 @@ def _listed(
     quasi: Sequence[JudgedQuasi],
     hierarchies: Mapping[str, Hierarchy],
     listed: Table,
+    what: str,
 ) -> tuple[PopulationSizes, Fraction]:
     """(the classes with the people of a list who fit them, how many people are listed)."""
     joined = {q.name for q in joined_quasi(quasi, listed)}
     absent = [q.name for q in quasi if q.name not in joined]
     if absent:
         raise InputError(
-            f"--population: the table of the population lacks {len(absent)} of {len(quasi)} quasi-identifiers, the "
+            f"{what}: the table of the population lacks {len(absent)} of {len(quasi)} quasi-identifiers, the "
             f"first is {absent[0]!r}; expected all under their names"
         )
-    fits = fitting_people(classes, listed, quasi, hierarchies, what="--population", counted=counted)
+    fits = fitting_people(classes, listed, quasi, hierarchies, what=what, counted=counted)
     ones = np.ones(len(fits.sizes), dtype=np.int64)
     of = PopulationSizes(sizes=fits.sizes, population=fits.population, unit=1, classes=ones)
     return of, Fraction(fits.people)

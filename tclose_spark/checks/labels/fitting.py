@@ -25,9 +25,10 @@ from tclose_spark.engine.tables import collect, combine, gather, keep, map_batch
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import decoded, group_equal
+from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.people import PERSON, whole_people
 from tclose_spark.table.writing import write_number
@@ -184,6 +185,31 @@ def fitting_people(
 def joined_quasi(quasi: Sequence[JudgedQuasi], background: Table) -> list[JudgedQuasi]:
     """The quasi-identifiers whose raw values a table of people has."""
     return [q for q in quasi if q.name in schema_of(background).names]
+
+
+def normal_texts(
+    table: Table, columns: Sequence[str], settings: Mapping[str, QuasiIdentifier | SensitiveAttribute]
+) -> Table:
+    """Those of these columns that a table has, with their options applied to texts; its first column if it has none."""
+    schema = schema_of(table)
+    names = [name for name in dict.fromkeys(columns) if name in schema.names] or schema.names[:1]
+    schema = pa.schema([schema.field(name) for name in names])
+    options = {name: one.text for name, one in settings.items() if one.text not in (None, Text())}
+    asked = {name: options[name] for name in names if name in options and pa.types.is_string(schema.field(name).type)}
+    table = select(table, names)
+    if not asked:
+        return table
+
+    def normal(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = dict(zip(names, batch.columns, strict=True))
+            for name, text in asked.items():
+                column = coded(columns[name])
+                made = [None if value is None else text.of(value) for value in column.dictionary.to_pylist()]
+                columns[name] = pa.array(made, pa.string()).take(column.indices)
+            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    return map_batches(table, normal, schema)
 
 
 def distinct_people(background: Table, names: Sequence[str]) -> Table:

@@ -23,12 +23,16 @@ PATTERN = set("*?[]{}\\")  # in a path that stands for several
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
-    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, and with the input if it
-    is to be read and missing. Spark checks URIs and catalog tables.
+    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, and with a missing
+    table of the population, and with the input if it is to be read and missing. Spark checks URIs and catalog tables.
     """
     problems = [*_hierarchy_problems(spec)]
     if reads_input and is_missing(spec.input):
         problems.insert(0, f"input.path: {spec.input.path} does not exist")
+    population = spec.privacy.population
+    place = None if population is None or population.format == "table" else population.table
+    if place is not None and is_missing(Input(path=place)):
+        problems.append(f"privacy.population.table: {place} does not exist")
     if problems:
         raise ConfigurationError("\n".join(problems))
 
