@@ -23,6 +23,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
 
     It shows labels of classes and sensitive values; that of `audit.without_labels()` does not.
     """
+    estimated = None if audit.risks is None else audit.risks.uniques
     return render(
         "audit.html.j2",
         name=name,
@@ -35,9 +36,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         uniques=audit.special_uniques,
         risks=audit.risks,
         population=None if audit.risks is None else population_text(audit.risks),
-        population_uniques=None
-        if audit.risks is None or audit.risks.uniques is None
-        else uniques_text(audit.risks.uniques),
+        population_uniques=None if estimated is None else uniques_text(estimated),
     )
 
 

@@ -85,8 +85,8 @@ def special_uniques(
 ) -> SpecialUniques:
     """The MSUs of up to `size` quasi-identifiers. A size is searched whole, or not at all.
 
-    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing value is a value of its
-        own. Tuples may repeat.
+    columns: codes of tuples by quasi-identifier, each of shape (tuples,). Any integers; a missing value is a value of
+        its own. Tuples may repeat.
     counts: the rows of each tuple, at least 1, shape (tuples,).
     most: how many combinations to examine at most.
     """
