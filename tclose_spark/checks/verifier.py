@@ -32,6 +32,7 @@ from tclose_spark.checks.labels.loss import (
     published_columns,
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
+from tclose_spark.checks.profiles.rules import NO_POPULATIONS, Populations, judge_profile
 from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.supersets import (
@@ -104,6 +105,7 @@ def verify_release(
     classes_path: str,
     people: Table | None = None,
     population: Table | None = None,
+    populations: Populations = NO_POPULATIONS,
 ) -> Verdict:
     """The verdict on a written release. Writes its class table to `classes_path`.
 
@@ -111,6 +113,7 @@ def verify_release(
     profile: the input's rows and values, with which the release must agree.
     people: `internal/people`, if people are counted.
     population: the people of the population, if the run file names a table of them.
+    populations: by column of areas, the people of each area, if the run file's profile names them.
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
@@ -212,6 +215,11 @@ def verify_release(
         figures_of["risks"] = risks.to_json()
     if tuples is not None:
         figures_of["tuples_emd"] = str(figures.more[0].achieved)
+    if spec.privacy.profile is not None:
+        columns = published_columns(spec)
+        entry, broken_rules = judge_profile(release, spec, columns, hierarchies, populations, figures_of)
+        figures_of["profile"] = entry
+        problems += broken_rules
     return Verdict(tuple(problems), figures_of, validation)
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
-from tclose_spark.io.input.files import read_hierarchies
+from tclose_spark.io.input.files import read_hierarchies, read_populations
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
@@ -156,6 +156,15 @@ class Run:
             attributes.quasi_identifiers, attributes.sensitive_attributes, self.session, "attributes."
         )
 
+    @cached_property
+    def populations(self) -> dict[str, dict[str, int]]:
+        """The people of each area, by column, in the tables that the run file's profile names.
+
+        Raises:
+            ConfigurationError: if one cannot be read or is wrong.
+        """
+        return read_populations(self.spec.privacy.profile, self.session)
+
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The hierarchies by column; of a resumed run, including those that the profile built.
@@ -199,9 +208,12 @@ class Run:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the run file and of the hierarchies that it names by path. A chosen k is not part of it."""
+        """SHA-256 of the run file and of the hierarchies and populations that it names by path. A chosen k is not part
+        of it.
+        """
         trees = {name: hierarchy.paths for name, hierarchy in sorted(self._read_hierarchies.items())}
-        return _sha256(f"{self._run_file.fingerprint} {json.dumps(trees)}")
+        people = f" {json.dumps(self.populations, sort_keys=True)}" if self.populations else ""
+        return _sha256(f"{self._run_file.fingerprint} {json.dumps(trees)}{people}")
 
     @cached_property
     def secret(self) -> str:

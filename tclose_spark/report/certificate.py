@@ -89,6 +89,7 @@ def build_certificate(
         },
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),
+        **({"profile": figures["profile"]} if "profile" in figures else {}),
         "warnings": list(figures["warnings"]),
     }
 

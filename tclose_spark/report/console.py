@@ -78,6 +78,7 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         *lines,
         ("information loss (NCP)", "unknown: aggregates are published" if loss is None else f"{loss:.4f}"),
+        *_profile(certificate),
         ("fingerprint", release["fingerprint"]),
     ]
 
@@ -93,6 +94,15 @@ def _people(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The people of the input, if they are counted."""
     people = certificate.get("people")
     return [] if people is None else [("people", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
+
+
+def _profile(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How many rules of the profile were checked, if the run file names one."""
+    if (profile := certificate.get("profile")) is None:
+        return []
+    states = [rule["state"] for rule in profile["rules"]]
+    checked, left = states.count("holds"), states.count("not checked")
+    return [(f"profile {profile['name']}", f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked")]
 
 
 def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -85,6 +85,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "near": near,
         "limited": [name for name, t in closeness.items() if t["required"] is not None and name not in unprotected],
         "allow_unique": certificate.get("allow_unique") or [],
+        "profile": certificate.get("profile"),
         "aggregates": dict(_aggregates(certificate)),
         "MARK": MARK,
         "BAR": BAR,

@@ -141,6 +141,10 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
         columns = attributes.get(role) if isinstance(attributes, dict) else None
         for column, settings in columns.items() if isinstance(columns, dict) else ():
             at(settings, ["hierarchy"], f"attributes.{role}.{column}", path)
+    privacy = tree.get("privacy")
+    profile = privacy.get("profile") if isinstance(privacy, dict) else None
+    tables = profile.get("populations") if isinstance(profile, dict) else None
+    at(tables, list(tables) if isinstance(tables, dict) else [], "privacy.profile.populations", path)
     if problems:
         raise ConfigurationError("\n".join(problems))
 

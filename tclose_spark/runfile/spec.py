@@ -15,14 +15,17 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
     SerializeAsAny,
     WithJsonSchema,
     model_validator,
 )
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.population import Population, RiskLimits
+from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
@@ -145,9 +148,17 @@ class Supersets(Section):
     """The least number of rows of a natural superset."""
 
 
+def _k_or_profile(schema: dict[str, Any]) -> None:
+    """Requires k, or a profile that fills it in, in the JSON Schema."""
+    schema["required"] = [key for key in schema["required"] if key != "k"]
+    schema["anyOf"] = [{"required": ["k"]}, {"required": ["profile"], "properties": {"profile": {"not": NOTHING}}}]
+
+
 class Privacy(Section):
     """The smallest class that may be published, and how many rows may be suppressed."""
 
+    model_config = ConfigDict(json_schema_extra=_k_or_profile)
+    _k_of_profile: bool = PrivateAttr(default=False)
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
     """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
     nt: Supersets | None = None
@@ -164,6 +175,35 @@ class Privacy(Section):
     """The risk of re-identification that is required. Without limits it is reported only."""
     alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
     """With `k: auto`, the weight of privacy loss in the choice (see docs/choose.md)."""
+    profile: ProfileName | None = None
+    """Rules of a regulator that the release is checked for, by name or with settings. It fills in a k that is left
+    out.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _filled_in(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """The k of the profile if there is none."""
+        k = k_of(value.get("profile")) if isinstance(value, dict) and "k" not in value else None
+        made = handler(value if k is None else {**value, "k": k})
+        made._k_of_profile |= k is not None
+        return made
+
+    @model_validator(mode="after")
+    def _as_the_profile_requires(self) -> Self:
+        if self.profile is None or self.profile.maximum_risk is None:
+            return self
+        of_profile = f"profile {self.profile.name} accepts a risk of at most {float(self.profile.maximum_risk):g}"
+        if self.alpha is not None:
+            raise ValueError(f"k is auto, and {of_profile}; expected k left out, or a number")
+        if self.k < self.profile.least_k:
+            raise ValueError(f"k is {self.k}, and {of_profile}; expected a k of at least {self.profile.least_k}")
+        return self
+
+    @property
+    def k_of_profile(self) -> bool:
+        """Whether the profile filled in k."""
+        return self._k_of_profile
 
     @model_validator(mode="before")
     @classmethod
@@ -274,6 +314,15 @@ class ReleaseSpec(Section):
                 f"privacy.population.weight is {population.weight!r}, which is not published; expected a column of "
                 "attributes.insensitive_attributes, so that others can recompute the figures"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _profiled_columns(self) -> Self:
+        profile = self.privacy.profile
+        for key in () if profile is None else ("populations", "ages", "not_identifiers"):
+            unknown = [name for name in getattr(profile, key) if name not in self.attributes.published]
+            if unknown:
+                raise ValueError(f"privacy.profile.{key} names {unknown[0]!r}; expected a published column")
         return self
 
     @model_validator(mode="after")

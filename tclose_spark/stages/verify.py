@@ -43,10 +43,9 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     if run.spec.attributes.person is not None:
         evidence_folder = run.staging if folder is run.staging else run.internal
         people = read_delta(run.session, evidence_folder.path(PEOPLE))
+    trees, areas = run.public_hierarchies, run.populations
     with opened_population(run) as population:
-        return verify_release(
-            release, path, run.spec, profiled, run.public_hierarchies, evidence, classes, people, population
-        )
+        return verify_release(release, path, run.spec, profiled, trees, evidence, classes, people, population, areas)
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from tclose_spark.runfile.attributes import Text
 from tclose_spark.runfile.text import count_spellings
-from tclose_spark.suggesting.patterns import (
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.columns.patterns import (
     BOOLEAN,
     CODED_NUMBER,
     DATE,
@@ -20,7 +21,6 @@ from tclose_spark.suggesting.patterns import (
     identifying,
     placeholders,
 )
-from tclose_spark.table.arrays import IntArray
 
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 

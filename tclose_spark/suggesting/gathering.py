@@ -21,10 +21,10 @@ from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of
-from tclose_spark.suggesting.patterns import ISO_DATE, MARKED, count_matching
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
+from tclose_spark.table.columns.patterns import ISO_DATE, MARKED, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.suggesting.patterns import FREE_TEXT, OF_ONE
 from tclose_spark.table.column_names.hints import KEYED, Concept, Hint, hint_of
+from tclose_spark.table.columns.patterns import FREE_TEXT, OF_ONE
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "open"]
 """open: neither the name nor the figures show it. The release leaves such a column out, and the run file lists it."""

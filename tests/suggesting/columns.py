@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.suggesting.facts import ColumnFacts, TableFacts, WholeCounts, facts_of
-from tclose_spark.suggesting.patterns import ISO_DATE
 from tclose_spark.suggesting.unique_share import codes_of
+from tclose_spark.table.columns.patterns import ISO_DATE
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 

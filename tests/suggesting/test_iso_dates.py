@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tclose_spark.suggesting.patterns import ISO_DATE
+from tclose_spark.table.columns.patterns import ISO_DATE
 
 
 @pytest.mark.parametrize("year", [1600, 1900, 1960, 1996, 2000, 2004, 2023, 2024, 2100])

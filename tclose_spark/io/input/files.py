@@ -1,4 +1,6 @@
-"""The files that a run file names: checks them before Spark starts, and reads hierarchies. Imports no Spark."""
+"""The files that a run file names: checks them before Spark starts, and reads hierarchies and tables of populations.
+Imports no Spark.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
+from tclose_spark.runfile.profiles.settings import PrivacyProfile, parse_populations
 from tclose_spark.runfile.spec import Input, ReleaseSpec
 from tclose_spark.table.hierarchies.building import with_missing
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -23,10 +26,11 @@ PATTERN = set("*?[]{}\\")  # in a path that stands for several
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
-    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, and with a missing
-    table of the population, and with the input if it is to be read and missing. Spark checks URIs and catalog tables.
+    """Raises ConfigurationError with every hierarchy file that is unreadable or not a tree, every table of populations
+    that is wrong, a missing table of the population, and with the input if it is to be read and missing. Spark checks
+    URIs and catalog tables.
     """
-    problems = [*_hierarchy_problems(spec)]
+    problems = [*_hierarchy_problems(spec), *_population_problems(spec)]
     if reads_input and is_missing(spec.input):
         problems.insert(0, f"input.path: {spec.input.path} does not exist")
     population = spec.privacy.population
@@ -49,6 +53,30 @@ def _hierarchy_problems(spec: ReleaseSpec) -> Iterator[str]:
             path = settings.hierarchy
             if isinstance(path, str) and not URI.match(path):
                 yield from hierarchy_problem(Path(path), f"attributes.{role}.{name}.hierarchy")
+
+
+def _population_problems(spec: ReleaseSpec) -> Iterator[str]:
+    try:
+        read_populations(spec.privacy.profile, None)
+    except ConfigurationError as error:
+        yield str(error)
+
+
+def read_populations(
+    profile: PrivacyProfile | None, session: SparkSession | LocalSession | None
+) -> dict[str, dict[str, int]]:
+    """The people of each area, by column with a table of populations. Without a session, tables behind URIs are left
+    out.
+
+    Raises:
+        ConfigurationError: if a table cannot be read or is wrong.
+    """
+    tables = {}
+    for column, path in () if profile is None else profile.populations.items():
+        key = f"privacy.profile.populations.{column}"
+        if profile is not None and not (session is None and URI.match(path)):
+            tables[column] = parse_populations(_read_text(path, key, session), key, profile.name)
+    return tables
 
 
 def hierarchy_problem(path: Path, key: str) -> Iterator[str]:
@@ -90,12 +118,14 @@ def read_hierarchies(
     return hierarchies
 
 
-def _read_text(path: str, key: str, session: SparkSession | LocalSession) -> str:
+def _read_text(path: str, key: str, session: SparkSession | LocalSession | None) -> str:
     from tclose_spark.io.storage.folders import open_folder
 
     folder, _, name = path.rpartition("/")
     try:
-        return open_folder(folder, session).read(name) if URI.match(path) else Path(path).read_text(encoding="utf-8")
+        if session is not None and URI.match(path):
+            return open_folder(folder, session).read(name)
+        return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"{key}: {path} cannot be read ({getattr(error, 'strerror', None) or 'missing, or not UTF-8'})"

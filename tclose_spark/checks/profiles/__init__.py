@@ -1,0 +1,1 @@
+"""Checks of the rules of a profile, on a written release."""

@@ -1,0 +1,1 @@
+"""Rules of regulators and statistics offices, as data."""
