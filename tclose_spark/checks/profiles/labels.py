@@ -2,53 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from tclose_spark.measures.loss.information_loss import Interval, interval_or_none, set_members
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
-OLDEST = 90
+OLDEST = Fraction(90)
 """Ages from here up are one category."""
-End = tuple[Fraction, bool]
-"""The upper end of an interval, and whether it is included."""
 
 
 def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None) -> list[str] | None:
-    """The labels that divide the ages from 90 up: each covers one of them, and not all that labels name. None if no
-    label is an age.
+    """The labels that divide the ages from 90 up: each covers one of them, and not all that labels name. None if
+    there are none, and a label is no age, so that this is not known.
 
     highest: the end of the run file's `range`, which counts as an age that labels name.
 
     >>> dividing_ages({"[80, 89]": 3, "[85, 95]": 3, "[91, 95]": 4, "*": 2}, None, None)
     ['[91, 95]']
     """
-    ages = {label: _ages(label, hierarchy) for label in labels if label != ROOT}
-    if not any(ages.values()):
+    spans = {label: one for label in labels if label != ROOT and (one := interval_or_none(label)) is not None}
+    groups = {label: _members(label, hierarchy) for label in labels if label != ROOT and label not in spans}
+    ages = [*spans.values(), *(age for of in groups.values() for age in of)]
+    if not ages:
         return None
-    ends = [(one.high, not one.open_high) for of in ages.values() for one in of]
-    top = max([*ends, *([] if highest is None else [(highest, True)])])
-    named = {one.low for of in ages.values() if len(of) > 1 for one in of if one.low >= OLDEST}
-    return [label for label, of in ages.items() if of and _divides(of, top, named)]
+    is_known = all(groups.values())
+    top = max([*map(_end, ages), *([] if highest is None else [(highest, True)])])
+    named = {age.low for of in groups.values() for age in of if _end(age) >= (OLDEST, True)}
+    wrong = [
+        label for label, one in spans.items() if (OLDEST, True) <= _end(one) and (one.low > OLDEST or _end(one) < top)
+    ]
+    for label, of in groups.items():
+        old = {age.low for age in of if _end(age) >= (OLDEST, True)}
+        if old and (named - old or max(map(_end, of)) < top):
+            wrong.append(label)
+    return wrong if wrong or is_known else None
 
 
-def _ages(label: str, hierarchy: Hierarchy | None) -> list[Interval]:
-    """The ages that a label covers: one interval, the members of a set, or the leaves of a node. [] if it is no age."""
-    one = interval_or_none(label)
-    if one is not None:
-        return [one]
-    under = [] if hierarchy is None else [path[0] for path in hierarchy.paths if label in path]
-    found = [interval_or_none(member) for member in (under or set_members(label))]
+def _members(label: str, hierarchy: Hierarchy | None) -> list[Interval]:
+    """The ages among the leaves of a node or the members of a set."""
+    found = [interval_or_none(member) for member in _below(label, hierarchy)]
     return [age for age in found if age is not None]
 
 
-def _divides(ages: list[Interval], top: End, named: set[Fraction]) -> bool:
-    end = max((one.high, not one.open_high) for one in ages)
-    if end < (Fraction(OLDEST), True):
-        return False
-    if len(ages) == 1:
-        return ages[0].low > OLDEST or end < top
-    return end < top or not named <= {one.low for one in ages}
+def _below(label: str, hierarchy: Hierarchy | None) -> Sequence[str]:
+    """The leaves of a node; without one, the members of a set."""
+    leaves = [] if hierarchy is None else [path[0] for path in hierarchy.paths if label in path]
+    return leaves or set_members(label)
+
+
+def _end(age: Interval) -> tuple[Fraction, bool]:
+    """The upper end, and whether it is included."""
+    return age.high, not age.open_high
 
 
 def small_areas(
@@ -79,5 +84,4 @@ def people_in(label: str, people: Mapping[str, int], hierarchy: Hierarchy | None
         return people[area]
     if area and label.endswith(ROOT):
         return sum(n for name, n in people.items() if name.startswith(area))
-    leaves = [] if hierarchy is None else [path[0] for path in hierarchy.paths if label in path]
-    return sum(people.get(name, 0) for name in dict.fromkeys(leaves or set_members(label)))
+    return sum(people.get(name, 0) for name in dict.fromkeys(_below(label, hierarchy)))
