@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.checks.profiles.rules import named_identifiers
 from tclose_spark.engine.protocol import Mapper, OpenedTable, Table
 from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, input_state, read_table
 from tclose_spark.engine.tables import (
@@ -91,7 +92,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     }
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}
-    record["warnings"] = list(profile_warnings(profile, run.spec))
+    record["warnings"] = [*profile_warnings(profile, run.spec), *named_identifiers(run.spec)]
     record["repeated"] = [repetition_warning(one) for one in profile.repeated]
     for warning in record["warnings"]:
         run.announce(f"note: {warning}")

@@ -30,7 +30,7 @@ def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highes
     top = max([*map(_end, ages), *([] if highest is None else [(highest, True)])])
     named = {age.low for of in groups.values() for age in of if _end(age) >= (OLDEST, True)}
     wrong = [
-        label for label, one in spans.items() if (OLDEST, True) <= _end(one) and (one.low > OLDEST or _end(one) < top)
+        label for label, one in spans.items() if _end(one) >= (OLDEST, True) and (one.low > OLDEST or _end(one) < top)
     ]
     for label, of in groups.items():
         old = {age.low for age in of if _end(age) >= (OLDEST, True)}

@@ -172,16 +172,25 @@ def _mean_risk(release: ProfiledRelease) -> RuleResult:
     return _result(f"mean of 1 / size of the class: {_risk(mean, limit)}", [] if mean <= limit else [problem])
 
 
+def named_identifiers(spec: ReleaseSpec) -> list[str]:
+    """A line on each published column with the name of an identifier that a profile does not accept; none without a
+    profile. The run file alone decides.
+    """
+    if spec.privacy.profile is None:
+        return []
+    columns = (name for name in spec.attributes.published if name not in spec.privacy.profile.not_identifiers)
+    return [
+        f"column {column!r} has the name of an identifier ({one.letter}: {one.name}) and is published; list it in "
+        "direct_identifiers"
+        for column in columns
+        if (one := identifier_in(column)) is not None and one.must_go(column)
+    ]
+
+
 def _identifiers(release: ProfiledRelease) -> RuleResult:
     published, allowed = release.spec.attributes.published, release.profile.not_identifiers
-    problems = []
+    problems = named_identifiers(release.spec)
     for column in (name for name in published if name not in allowed):
-        one = identifier_in(column)
-        if one is not None and one.must_go(column):
-            problems.append(
-                f"column {column!r} has the name of an identifier ({one.letter}: {one.name}) and is published; list it "
-                "in direct_identifiers"
-            )
         for pattern, rows in release.found.patterns.get(column, {}).items():
             problems.append(
                 f"column {column!r}: {rows:,} rows look like {pattern}; remove them from the input, or list the column "

@@ -26,13 +26,14 @@ NON_PUBLIC = "0.33"
 OF_AREAS = {"hipaa_safe_harbor": 20_001, "public_use": 100_000}
 """The fewest people of an area."""
 
+KnownProfile = Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use"]
 Columns = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 
 class PrivacyProfile(Section):
     """A regulator's rules that the release is checked for. A profile never weakens what the run file requires."""
 
-    name: Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use"]
+    name: KnownProfile
     """Whose rules."""
     populations: dict[str, str] = Field(default_factory=dict)
     """By column of areas, a CSV file without a header: area, number of people. For hipaa_safe_harbor (three-digit ZIP
@@ -99,7 +100,9 @@ def _settings(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-ProfileName = Annotated[PrivacyProfile, BeforeValidator(_settings, json_schema_input_type=str | PrivacyProfile)]
+ProfileName = Annotated[
+    PrivacyProfile, BeforeValidator(_settings, json_schema_input_type=KnownProfile | PrivacyProfile)
+]
 
 
 def k_of(value: Any) -> int | None:

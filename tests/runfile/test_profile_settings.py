@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -176,3 +177,10 @@ def test_the_18_identifiers_are_looked_for():
 def test_names_of_identifiers(column, letter, must_go):
     found = identifier_in(column)
     assert (found and found.letter, found and found.must_go(column)) == (letter, must_go)
+
+
+def test_the_page_has_the_k_of_each_profile():
+    page = (Path(__file__).parents[2] / "docs/profiles.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `(\w+)` \| [^|]+ \| (\d+) \| (\d+) \|$", page, flags=re.MULTILINE)
+    profiles = [PrivacyProfile(name=name) for name in PROFILES]
+    assert table == [(one.name, str(one.k), str(one.least_k)) for one in profiles]
