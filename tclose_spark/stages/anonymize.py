@@ -47,6 +47,7 @@ from tclose_spark.stages.observers.released_values import (
     restrict,
 )
 from tclose_spark.stages.publish import MINIMALITY
+from tclose_spark.stages.routing import ROUTED, router
 from tclose_spark.stages.staging.area import (
     LINKED_SAMPLE,
     read_columns,
@@ -55,11 +56,10 @@ from tclose_spark.stages.staging.area import (
     read_rows,
     resolved_attributes,
 )
-from tclose_spark.stages.staging.batches import StagedColumns, read_batches, write_batch
+from tclose_spark.stages.staging.batches import StagedColumns, read_batches
 from tclose_spark.stages.staging.encode import Encoder
-from tclose_spark.table.arrays import IntArray, in_order
+from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.parquet import FILE, TABLE, ChangedFileError, parquet_files
-from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES
@@ -67,9 +67,6 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import PERSON
 from tclose_spark.table.rows import Rows
 
-ROWS_ROUTED, MOST_ROUTED = 1 << 18, 1 << 21  # that a task holds as codes before it sends them
-ROWS_TO_EACH = 64  # on average, so that values that travel are not too many
-ROUTED = pa.schema([("task", pa.int32()), ("rows", pa.binary()), ("beside", pa.binary())])
 RELEASE = "release"
 """The published table. LINKED, which `output.keep_linked` requests, has the raw row beside each published one."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
@@ -219,7 +216,7 @@ class Anonymizer:
         self.refused_cuts = RefusedCuts.of(session, self.spec, self.attributes)
         checks = dict(zip(self.spec.aggregates, self.aggregates, strict=True))
         self.extremes = ExtremeAggregates(session, self.profile, checks, self.spec.privacy.k)
-        routed = send_to_tasks(batches, _router(self.encoder, self.plan), ROUTED, self.plan.tasks)
+        routed = send_to_tasks(batches, router(self.encoder, self.plan), ROUTED, self.plan.tasks)
         files, self.observed = observe(map_batches(routed, self._finisher(), self.schema), self.figures)
         return files
 
@@ -396,56 +393,6 @@ def _paths(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]] | None:
 def _places(domain: QuasiDomain) -> dict[str, int] | None:
     """The place of each value of a category in its order."""
     return {value: i for i, value in enumerate(domain.values)} if domain.kind == "category" else None
-
-
-def _router(encoder: Encoder, plan: Plan) -> Mapper:
-    """Packs staged rows and routes them to the tasks of their classes: the rows for one task as one value."""
-    columns, codec = encoder.columns, encoder.codec
-    most = min(max(ROWS_ROUTED, ROWS_TO_EACH * plan.tasks), MOST_ROUTED)
-
-    def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: list[pa.RecordBatch] = []
-        for staged in read_batches(batch.column(0) for batch in batches):
-            held.append(staged)
-            if sum(part.num_rows for part in held) >= most:
-                yield sent(held)
-                held = []
-        if held:
-            yield sent(held)
-
-    def sent(held: list[pa.RecordBatch]) -> pa.RecordBatch:
-        rows = Rows.concatenate([encoder.rows(part) for part in held])
-        row, task = plan.route(rows.led)
-        order = in_order(task)
-        row, task = row[order], task[order]
-        packed, beside = codec.pack(rows)[row], _beside(columns, held)
-        starts = np.flatnonzero(np.diff(task, prepend=-1))
-        parts = list(zip(starts.tolist(), [*starts[1:].tolist(), len(task)], strict=True))
-        passed = [None if beside is None else write_batch(_taken(beside, row[first:end])) for first, end in parts]
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.array(task[starts], pa.int32()),
-                pa.array([packed[first:end].tobytes() for first, end in parts], pa.binary()),
-                pa.array(passed, pa.binary()),
-            ],
-            names=["task", "rows", "beside"],
-        )
-
-    return route
-
-
-def _beside(columns: StagedColumns, held: Sequence[pa.RecordBatch]) -> pa.Table | None:
-    """The columns of staged batches that pass unchanged, if there are any."""
-    if not columns.passing:
-        return None
-    names = [field.name for field in columns.passing]
-    parts = [[decoded(column) for column in columns.passed(batch.columns)] for batch in held]
-    return pa.Table.from_batches([pa.RecordBatch.from_arrays(part, names=names) for part in parts])
-
-
-def _taken(table: pa.Table, index: IntArray) -> pa.RecordBatch:
-    (batch,) = table.take(pa.array(index)).combine_chunks().to_batches()
-    return batch
 
 
 def _uncovered(
