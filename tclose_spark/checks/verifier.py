@@ -16,7 +16,7 @@ from tclose_spark.checks.classes.class_table import (
     class_table,
     judged_attribute,
 )
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.people import OVER_PEOPLE, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
@@ -32,6 +32,7 @@ from tclose_spark.checks.labels.loss import (
     published_columns,
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
+from tclose_spark.checks.problems import too_coarse, unproven, violation
 from tclose_spark.checks.profiles.rules import NO_POPULATIONS, Populations, judge_profile
 from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
@@ -53,10 +54,6 @@ from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.writing import listing
-
-AS_A_CLASS = (
-    "the suppressed rows, a class whose distribution follows from the certificate unless privacy.of is released,"
-)
 
 
 @dataclass(frozen=True)
@@ -165,11 +162,11 @@ def verify_release(
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
         problems += whose.apart()
-    problems += [_violation(broken) for broken in figures.broken]
+    problems += [violation(broken) for broken in figures.broken]
     problems += [] if risks is None or spec.privacy.risk is None else risks.broken(spec.privacy.risk)
-    unproven = [_unproven(each.guarantee) for each in near if not each.guarantee.holds]
-    problems += [*unproven, *(notes if unproven else [])]
-    problems += [_too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
+    far = [unproven(each.guarantee) for each in near if not each.guarantee.holds]
+    problems += [*far, *(notes if far else [])]
+    problems += [too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
     compared = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
     disjoint = compared and are_disjoint(classes, quasi)
     if spec.method.promises_disjoint and not disjoint:
@@ -177,7 +174,7 @@ def verify_release(
             "regions overlap: the labels of two classes have values in common, but the method promises disjoint regions"
         )
     if left_class is not None:
-        problems += [_violation(broken, suppressed=True) for broken in left_class.broken]
+        problems += [violation(broken, suppressed=True) for broken in left_class.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, of_whole)]
     expectations += [] if n is None else expect_supersets(attributes)
     expectations += [] if whose is None else expect_people(spec.privacy.k, attributes)
@@ -268,14 +265,6 @@ def _risks(
     )
 
 
-def _unproven(broken: Guarantee) -> str:
-    """A line on the classes of an attribute without a superset that proves them."""
-    return (
-        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any natural superset that was "
-        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} away from its nearest"
-    )
-
-
 def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
@@ -341,37 +330,6 @@ def _disagreements(
         f"{profile.sensitive[i].name}: the released values differ from those of the input" for i in left.unexplained
     ]
     return problems
-
-
-def _too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int) -> str:
-    """A line on the labels of a quasi-identifier that are coarser than allowed."""
-    limit = spec.attributes.quasi_identifiers[name].coarsest
-    return (
-        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}; raise "
-        "privacy.suppression_limit to suppress them, or raise the column's weight or t to form fewer of them"
-    )
-
-
-def _violation(broken: Guarantee, suppressed: bool = False) -> str:
-    """A line on a requirement that the classes, or the suppressed rows, break."""
-    classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
-    over = OVER_PEOPLE if broken.measure.endswith(OVER_PEOPLE) else ""
-    if broken.measure.startswith("k-anonymity"):
-        who = " people" if over else ""
-        return f"{classes} are smaller than k = {broken.required}{who}; the smallest has {broken.achieved}{who}"
-    if broken.measure.startswith("t-closeness"):
-        return (
-            f"{broken.attribute}: {classes} are farther than t = {broken.required}{over}; the worst is "
-            f"{float(broken.achieved):.6f}"
-        )
-    if broken.measure.startswith("recursive"):
-        return (
-            f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse{over}"
-        )
-    return (
-        f"{broken.attribute}: {classes} have less {broken.measure} than {broken.required}; the worst has "
-        f"{broken.achieved:.6g}"
-    )
 
 
 def _as_json(
