@@ -33,7 +33,8 @@ from tclose_spark.checks.labels.loss import (
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.problems import too_coarse, unproven, violation
-from tclose_spark.checks.profiles.rules import NO_POPULATIONS, Populations, judge_profile
+from tclose_spark.checks.profiles.judge_profile import judge_profile
+from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS, Populations
 from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.supersets import (

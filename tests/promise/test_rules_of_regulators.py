@@ -20,7 +20,7 @@ COLUMNS = {"insensitive_attributes": ["region"], "direct_identifiers": ["name"]}
 
 @pytest.fixture
 def release(run_file: Callable[..., Path], tclose: Callable[..., Any]) -> Callable[..., tuple[int, str, Path]]:
-    """`release(profile, k, region)`: exit code, errors and output of a release with values of `region`."""
+    """`release(profile, k, region)`: exit code, errors and output of a release with this profile."""
 
     def released(profile: str, k: int | None = None, region: list[str] | None = None) -> tuple[int, str, Path]:
         table = PEOPLE
