@@ -22,6 +22,7 @@ from tclose_spark.checks.classes.population import PopulationRisks, measure_risk
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.classes.tuples import tuple_closeness
+from tclose_spark.checks.classes.weights import release_weights
 from tclose_spark.checks.classes.worst import worst_classes
 from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.labels.loss import (
@@ -211,6 +212,8 @@ def verify_release(
         figures_of["people"] = of_people
     if risks is not None:
         figures_of["risks"] = risks.to_json()
+    if (weight := spec.attributes.published_weight) is not None:
+        figures_of["weights"] = release_weights(release, labels, names, weight)
     if tuples is not None:
         figures_of["tuples_emd"] = str(figures.more[0].achieved)
     if spec.privacy.profile is not None:
@@ -269,7 +272,7 @@ def _risks(
 def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
-    expected = {*columns, *attributes.sensitive_attributes, *attributes.insensitive_attributes}
+    expected = {*columns, *attributes.sensitive_attributes, *attributes.insensitive}
     person = [] if attributes.person is None else [attributes.person.column]
     for column in (*attributes.direct_identifiers, *person):
         if column in released:

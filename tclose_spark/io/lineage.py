@@ -27,6 +27,7 @@ HOW: Mapping[str, tuple[str, bool]] = {
     "quasi_identifiers": ("generalized to the label of its equivalence class", True),
     "sensitive_attributes": ("unchanged", False),
     "insensitive_attributes": ("unchanged", False),
+    "weight": ("unchanged, or rounded to multiples of round_to", False),
 }
 """By role: how its columns are published, and whether that masks their values."""
 
@@ -148,8 +149,9 @@ def _columns(spec: ReleaseSpec) -> Any:
 
     source, fields = dataset(spec.input.path, is_table=spec.input.format == "table"), {}
     named = {new: old for old, new in spec.input.columns.items()}
+    weight = spec.attributes.published_weight
     for role, (description, masking) in HOW.items():
-        for column in getattr(spec.attributes, role):
+        for column in getattr(spec.attributes, role) if role != "weight" else [weight] if weight is not None else []:
             how = lineage.Transformation(
                 type="DIRECT",
                 subtype="TRANSFORMATION" if masking else "IDENTITY",

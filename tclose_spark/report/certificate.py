@@ -10,6 +10,7 @@ from typing import Any
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.people import Weight
 from tclose_spark.runfile.population import ADVERSARIES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -65,6 +66,7 @@ def build_certificate(
             **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
         },
         **({"risks": _risks(spec, figures["risks"])} if "risks" in figures else {}),
+        **({} if spec.attributes.weight is None else {"weights": _weights(spec.attributes.weight, figures)}),
         **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
         "attributes": {
             "sensitive": {name: _sensitive(settings[name], achieved[name], hierarchies.get(name)) for name in settings},
@@ -171,6 +173,17 @@ def _risks(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
             limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
             risks[adversary] = {**risks[adversary], "required": limits}
     return risks
+
+
+def _weights(weight: Weight, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The column of weights, and the people whom the release stands for; of an unpublished one, only that there is
+    one.
+    """
+    if not weight.publish:
+        return {"published": False}
+    people = {key: figures["weights"][key] for key in ("total", "smallest_class", "mean_class")}
+    rounded = {} if weight.round_to is None else {"round_to": str(weight.round_to)}
+    return {"published": True, "column": weight.column, **rounded, **people}
 
 
 def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:

@@ -87,6 +87,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "allow_unique": certificate.get("allow_unique") or [],
         "profile": certificate.get("profile"),
         "aggregates": dict(_aggregates(certificate)),
+        "weights": certificate.get("weights"),
         "MARK": MARK,
         "BAR": BAR,
     }
@@ -125,7 +126,8 @@ def whole_of(certificate: Mapping[str, Any]) -> str:
 
 def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
     """The template variables of the other sections; those of all classes are empty without their figures."""
-    found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None}
+    weights = figures.get("weights", {"totals": None})
+    found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None, "totals": weights["totals"]}
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())

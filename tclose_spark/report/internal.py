@@ -23,7 +23,8 @@ def render_internal(
     """The internal page of a release.
 
     figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state` (of the run),
-    `plan` (its report), `versions`, and `minimality` (what the mechanism reveals).
+    `plan` (its report), `versions`, `minimality` (what the mechanism reveals), and `totals`, of the raw weights by
+    sensitive attribute.
     """
     state, minimality = made["state"], made["minimality"]
     return render(
@@ -35,6 +36,8 @@ def render_internal(
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),
         minimality=minimality,
+        raw_totals=made["totals"],
+        totals=figures.get("weights", {"totals": None})["totals"],
         cuts=minimality.get("refused_cuts"),
         revealed=minimality.get("beyond_chance", [])[:MOST_LINES],
         associations=_associations(raw["associations"]) if raw and raw["associations"] else None,

@@ -22,7 +22,7 @@ from pydantic import (
 
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
-from tclose_spark.runfile.people import PersonColumn
+from tclose_spark.runfile.people import PersonColumn, WeightColumn
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
@@ -366,6 +366,8 @@ class Attributes(Section):
     """The column that identifies the person of each row, if a person may have several. k and l then count people, and
     each t is required over rows and over people. The column is never published.
     """
+    weight: WeightColumn | None = None
+    """The column with the number of people whom each row stands for, if the table is a survey. It has no other role."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
     """Columns that an adversary may know of a person, with their settings. They are published generalized."""
     sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(
@@ -404,15 +406,29 @@ class Attributes(Section):
                 roles.setdefault(column, []).append(role)
         if self.person is not None:
             roles.setdefault(self.person.column, []).append("person")
+        if self.weight is not None:
+            roles.setdefault(self.weight.column, []).append("weight")
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
         for column in self.allow_unique:
-            if column not in self.insensitive_attributes:
+            if column not in self.insensitive:
                 raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
         return self
 
     @property
+    def published_weight(self) -> str | None:
+        """The column of weights if it is published."""
+        return self.weight.column if self.weight is not None and self.weight.publish else None
+
+    @property
+    def insensitive(self) -> tuple[str, ...]:
+        """The columns that are published without generalization and are not sensitive: the insensitive attributes, and
+        last a published weight.
+        """
+        return (*self.insensitive_attributes, *([] if self.published_weight is None else [self.published_weight]))
+
+    @property
     def published(self) -> tuple[str, ...]:
         """The columns of a release, in order (before `numeric_output: bounds` splits one in two)."""
-        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive_attributes)
+        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive)

@@ -1,12 +1,13 @@
-"""Whose rows are whose: the column of the run file that identifies a person."""
+"""Whose rows are whose, and how many people a row stands for: the columns of the run file that give it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.section import Exact, Section, number_schema
 
 
 class Person(Section):
@@ -20,9 +21,33 @@ class Person(Section):
     """
 
 
+def _step(step: Fraction) -> Fraction:
+    if step <= 0:
+        raise ValueError("expected a number above 0")
+    return step
+
+
+class Weight(Section):
+    """The column with the number of people whom each row stands for."""
+
+    column: Annotated[str, Field(min_length=1)]
+    """The name of the column. Its values are numbers from 0 to 1,000,000,000."""
+    publish: bool = False
+    """Whether the column is published, and checked like an insensitive attribute. If not, it is in no public file."""
+    round_to: Annotated[Exact, AfterValidator(_step), WithJsonSchema(number_schema(exclusiveMinimum=0))] | None = None
+    """Published weights are the nearest multiples of this; of two that are as near, the even multiple."""
+
+    @model_validator(mode="after")
+    def _rounded_if_published(self) -> Self:
+        if self.round_to is not None and not self.publish:
+            raise ValueError("round_to is for a published weight; expected publish: true, or no round_to")
+        return self
+
+
 def _settings(value: Any) -> Any:
     """The name of a column as its settings."""
     return {"column": value} if isinstance(value, str) else value
 
 
 PersonColumn = Annotated[Person, BeforeValidator(_settings, json_schema_input_type=str | Person)]
+WeightColumn = Annotated[Weight, BeforeValidator(_settings, json_schema_input_type=str | Weight)]

@@ -295,6 +295,14 @@ class ReleaseSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _weighing_rows(self) -> Self:
+        if self.attributes.weight is not None and self.attributes.person is not None:
+            raise ValueError(
+                "attributes.weight: weights are of rows, but attributes.person counts people; leave out one or the other"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _of_a_population(self) -> Self:
         population, attributes = self.privacy.population, self.attributes
         if population is None:
@@ -309,10 +317,11 @@ class ReleaseSpec(Section):
                 "privacy.population.weight: weights are of rows, but attributes.person counts people; expected "
                 "fraction or table"
             )
-        if population.weight is not None and population.weight not in attributes.insensitive_attributes:
+        if population.weight is not None and population.weight not in attributes.insensitive:
             raise ValueError(
                 f"privacy.population.weight is {population.weight!r}, which is not published; expected a column of "
-                "attributes.insensitive_attributes, so that others can recompute the figures"
+                "attributes.insensitive_attributes, or attributes.weight with publish: true, so that others can "
+                "recompute the figures"
             )
         return self
 

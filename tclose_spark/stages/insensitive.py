@@ -41,6 +41,8 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 MOST_TAKEN_BACK = 0.5  # share of a quasi-identifier's width that insensitive columns may take back
 SAMPLE = 200_000  # different records, about, on which it is measured
 FEWEST_PAIRS = 30  # pairs of people with the same value that a sample needs
+OF_WEIGHTS = "round it (attributes.weight.round_to), keep it unpublished (attributes.weight.publish: false)"
+"""What may be done about a weight that reveals too much."""
 MOST_PAIRED = 20  # columns whose pairs are all tried; of more columns, the best one is extended
 
 Columns = tuple[str, ...]
@@ -58,9 +60,9 @@ def guard_insensitive(
         quasi-identifier's width.
     """
     attributes = spec.attributes
-    if not attributes.insensitive_attributes:
+    if not attributes.insensitive:
         return {}
-    guarded = [name for name in attributes.insensitive_attributes if name not in attributes.allow_unique]
+    guarded = [name for name in attributes.insensitive if name not in attributes.allow_unique]
 
     def count(candidates: Sequence[Columns]) -> list[float]:
         return _count_tuples(batches, columns, candidates)
@@ -72,15 +74,15 @@ def guard_insensitive(
         raise InputError(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about {distinct} combinations in "
             f"{profile.rows} rows): published unchanged, they link rows to people; drop one, make it coarser, "
-            "give it another role, or name it in attributes.allow_unique"
+            f"give it another role, or name it in attributes.allow_unique{_about_weight(combined, spec)}"
         )
     sample = _draw(batches, columns, profile)
-    figures = _taken_back(sample, attributes.insensitive_attributes, quasi, guarded)
+    figures = _taken_back(sample, attributes.insensitive, quasi, guarded)
     refused = [
         figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK
     ]
     if refused:
-        raise InputError(_refusal(sample, quasi, refused))
+        raise InputError(_refusal(sample, quasi, refused, spec))
     return {"combinations": tuples, "taken_back": figures}
 
 
@@ -182,7 +184,9 @@ def _taken_back(
     return figures
 
 
-def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]]) -> str:
+def _refusal(
+    sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]], spec: ReleaseSpec
+) -> str:
     """The message about the fewest columns that take back too much."""
     worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
     place, undone = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
@@ -203,8 +207,14 @@ def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[M
     return (
         f"{several} back {share:.0%} of the width of quasi-identifier {worst['quasi_identifier']!r} (at most "
         f"{MOST_TAKEN_BACK:.0%} are allowed): published unchanged, they undo its generalization; drop one, make it "
-        "coarser, make it a quasi-identifier, or name it in attributes.allow_unique"
+        f"coarser, make it a quasi-identifier, or name it in attributes.allow_unique{_about_weight(columns, spec)}"
     )
+
+
+def _about_weight(columns: Columns, spec: ReleaseSpec) -> str:
+    """What may be done if one of the columns is the weight."""
+    weight = spec.attributes.published_weight
+    return f"; {weight!r} is the weight: {OF_WEIGHTS}" if weight in columns else ""
 
 
 def pair_widths(domain: QuasiDomain, column: pa.ChunkedArray, hierarchy: Hierarchy | None) -> PairWidths:

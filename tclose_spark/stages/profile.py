@@ -30,17 +30,18 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.insensitive import guard_insensitive
+from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
+from tclose_spark.table.columns.weights import MOST_WEIGHT, millionths, not_weights, rounded
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import (
     MOST_VALUES,
@@ -58,8 +59,10 @@ from tclose_spark.table.labels import LEAST, MOST, NumericLabels
 from tclose_spark.table.people import People, whole_people
 from tclose_spark.table.row_hash import RowHash
 
-BROKEN, DAMAGED, NOBODY = "broken", "damaged", "nobody"
-"""Marks of malformed rows, of rows whose text may be damaged, and of rows without a person."""
+BROKEN, DAMAGED, NOBODY, UNWEIGHED = "broken", "damaged", "nobody", "unweighed"
+"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, and of rows without a
+weight.
+"""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 
@@ -171,6 +174,10 @@ def _profile_of(
         version=version,
         repeated=counted.repeated,
         people=people,
+        weights=tuple(
+            tuple(totals.get(value, 0) for value in attribute.values)
+            for attribute, totals in zip(attributes, counted.weights, strict=False)
+        ),
     )
     return profile, trees
 
@@ -207,7 +214,8 @@ class Preparation:
         identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
         person = [] if spec.attributes.person is None else [spec.attributes.person.column]
-        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked, *person])
+        weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
+        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked, *weight, *person])
         columns = StagedColumns.of(schema, spec)
         return Preparation(spec=spec, read=list(read), columns=columns, marks=marks, identifiers=identifiers)
 
@@ -217,6 +225,8 @@ class Preparation:
         judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
         judged |= attributes.sensitive_attributes
         values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
+        if (weight := attributes.weight) is not None and weight.round_to is not None:
+            values[weight.column] = rounded(raw[weight.column], weight.round_to)
         held = [values[name] for name in attributes.quasi_identifiers]
         held += [as_text(values[name]) for name in attributes.sensitive_attributes]
         held += [values.get(field.name, raw[field.name]) for field in self.columns.passing]
@@ -229,6 +239,11 @@ class Preparation:
             int(np.count_nonzero(np.any([marks(raw[name]) for name, marks in of_columns], axis=0)))
             for of_columns in self.marks.values()
         ]
+
+    def weights(self, batch: pa.RecordBatch) -> IntArray | None:
+        """The weights of raw rows in millionths, if they have any."""
+        weight = self.spec.attributes.weight
+        return None if weight is None else millionths(batch.column(self.read.index(weight.column)))
 
     def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
         """The hashes of each identifier's values, without missing and empty ones."""
@@ -254,7 +269,8 @@ def _stager(preparation: Preparation, secret: str) -> Mapper:
                 held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
                 hashes = keyed.of_rows([*columns.keyed(held), *person])
                 of_person, varying = person_columns(columns, held, person, hashes)
-                tallies.add(held, preparation.marked(batch), preparation.hashed(batch), of_person, varying)
+                marked, hashed = preparation.marked(batch), preparation.hashed(batch)
+                tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch))
                 staged_columns = [*map(_narrow, [*held, *of_person]), pa.array(hashes)]
                 rows = pa.RecordBatch.from_arrays(staged_columns, names=[*columns.names, *columns.of_person, HASH])
                 yield staged(write_batch(rows), [None], [None], [None])
@@ -298,6 +314,8 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
     }
     if (person := spec.attributes.person) is not None:
         marks[NOBODY] = [(person.column, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
+    if (weight := spec.attributes.weight) is not None:
+        marks[UNWEIGHED] = [(weight.column, not_weights)]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     insensitive = spec.attributes.insensitive_attributes  # histograms show damage in other columns
@@ -341,6 +359,11 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
             f"attributes.person: column {person.column!r} is missing in {nobody} of {rows} rows; expected a value in "
             "every row"
         )
+    if (weight := spec.attributes.weight) is not None and (wrong := counted.marked.get(UNWEIGHED)):
+        raise InputError(
+            f"attributes.weight: column {weight.column!r} holds no number of people in {wrong} of {rows} rows; expected "
+            f"numbers from 0 to {MOST_WEIGHT:,} in every row"
+        )
     for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
         if wrong := counted.marked.get(_wrong_type(place)):
             raise InputError(
@@ -353,10 +376,11 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
             raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
     for name, distinct in counted.distinct.items():
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
+            is_weight = name == spec.attributes.published_weight
             raise InputError(
-                f"insensitive attribute {name!r} is nearly unique (about {distinct} values in {rows} rows): published "
-                "as it is, it links rows to people; drop it, give it another role, or name it in "
-                "attributes.allow_unique"
+                f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique (about {distinct} "
+                f"values in {rows} rows): published as it is, it links rows to people; "
+                f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
             )
 
 

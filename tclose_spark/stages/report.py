@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
@@ -20,6 +21,7 @@ from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
+from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 
@@ -45,6 +47,7 @@ def write_reports(
         "plan": json.loads(run.staging.read(PLAN_REPORT)),
         "versions": versions(),
         "minimality": json.loads(run.staging.read(MINIMALITY)),
+        "totals": _raw_totals(read_profile(run)),
     }
     page = render_internal(certificate, figures, _raw_versus_released(run, measure_raw_versus_released), made)
     run.staging.write(INTERNAL_REPORT, page, private=True)
@@ -71,6 +74,16 @@ def _export(run: Run, fingerprint: str) -> dict[str, Files]:
         made[kind] = write_export(rows, kind, run.staging)
         check_export(rows, hashed, kind, run.staging, made[kind])
     return made
+
+
+def _raw_totals(profile: Profile) -> dict[str, Any]:
+    """The sums of the raw weights by sensitive attribute; empty without weights."""
+    return {
+        domain.name: listed_totals(
+            {value: n for value, n, rows in zip(domain.values, totals, domain.counts, strict=True) if rows}
+        )
+        for domain, totals in zip(profile.sensitive, profile.weights, strict=False)
+    }
 
 
 def _raw_versus_released(run: Run, measure: Callable[..., Any]) -> dict[str, Any] | None:

@@ -115,6 +115,7 @@ class Profile:
     version: of a Delta input.
     repeated: columns without a role in classes that look like a personal identifier.
     people: if they are counted.
+    weights: millionths of people by code of each sensitive attribute, if rows have weights.
     """
 
     rows: int
@@ -127,6 +128,7 @@ class Profile:
     version: int | None
     repeated: tuple[Repetition, ...]
     people: People | None = None
+    weights: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def cell_codes(self) -> IntArray:

@@ -19,17 +19,12 @@ from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.population import PopulationSizes, Risk, population_risks, prosecutor_risk
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques, estimate_uniques
-from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.columns.preparing import as_text, judged_values, plain
+from tclose_spark.table.columns.weights import MILLIONTHS, MOST_WEIGHT, millionths, weights_of
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-MILLIONTHS = 10**6
-"""The unit in which weights are summed, as integers: a sum of doubles depends on its order."""
-MOST_WEIGHT = 10**9  # of a row
-NUMBER = QuasiIdentifier(type="numeric")
 COUNTED = pa.schema([("size", pa.int64()), ("classes", pa.int64())])
 WEIGHED = pa.schema([("size", pa.int64()), ("weight", pa.int64()), ("classes", pa.int64())])
 INVALID = pa.schema([("invalid", pa.int64())])
@@ -181,29 +176,13 @@ def _weighed(table: Table, labels: Sequence[str], weight: str, what: str) -> tup
             f"{what}: {invalid:,} rows have no number of people in {weight!r}; expected numbers from 0 to "
             f"{MOST_WEIGHT:,}"
         )
-    keys = [f"l{i}" for i in range(len(labels))]
-    schema = pa.schema([*[(key, pa.string()) for key in keys], *list(WEIGHED)[:2]])
-
-    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if batch.num_rows:
-                *columns, weights = batch.columns
-                coded = [texts(column) for column in columns]
-                group, first = group_equal(coded)
-                held = np.zeros(len(first), dtype=np.int64)
-                np.add.at(held, group, np.rint(_numbers(weights).to_numpy() * MILLIONTHS).astype(np.int64))
-                distinct = [decoded(column).take(pa.array(first)) for column in coded]
-                counts = pa.array(np.bincount(group, minlength=len(first)))
-                yield pa.RecordBatch.from_arrays([*distinct, counts, pa.array(held)], schema=schema)
 
     def alike(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             one = pa.repeat(pa.scalar(1, pa.int64()), len(batch))
             yield pa.RecordBatch.from_arrays([batch["size"], batch["weight"], one], schema=WEIGHED)
 
-    classes = combine(
-        map_batches(select(table, [*labels, weight]), tally, schema), keys, {"size": "sum", "weight": "sum"}
-    )
+    classes = weights_by(table, labels, weight)
     groups = combine(map_batches(classes, alike, WEIGHED), ["size", "weight"], {"classes": "sum"})
     held = collect(groups, MOST_JOINED + 1)
     if held.num_rows > MOST_JOINED:
@@ -213,15 +192,34 @@ def _weighed(table: Table, labels: Sequence[str], weight: str, what: str) -> tup
     return of, Fraction(sum(int(w) * int(n) for w, n in zip(weights, number, strict=True)), MILLIONTHS)
 
 
-def _numbers(column: pa.Array) -> pa.Array:
-    """A column as doubles; NULL where it is no number from 0 to MOST_WEIGHT."""
-    numbers = judged_values(pc.ascii_trim_whitespace(as_text(plain(column))), NUMBER)
-    return pc.if_else(pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None)
+def weights_by(table: Table, columns: Sequence[str], weight: str) -> Table:
+    """For each tuple of values of some columns, as texts `l0`...: its rows `size`, and the sum of their weights
+    `weight` in MILLIONTHS.
+    """
+    keys = [f"l{i}" for i in range(len(columns))]
+    schema = pa.schema([*[(key, pa.string()) for key in keys], *list(WEIGHED)[:2]])
+
+    def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch.num_rows:
+                *values, weights = batch.columns
+                coded = [texts(column) for column in values]
+                group, first = group_equal(coded)
+                held = np.zeros(len(first), dtype=np.int64)
+                np.add.at(held, group, millionths(weights))
+                distinct = [decoded(column).take(pa.array(first)) for column in coded]
+                counts = pa.array(np.bincount(group, minlength=len(first)))
+                yield pa.RecordBatch.from_arrays([*distinct, counts, pa.array(held)], schema=schema)
+
+    tallied = map_batches(select(table, [*columns, weight]), tally, schema)
+    return combine(tallied, keys, {"size": "sum", "weight": "sum"})
 
 
 def _invalid(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield pa.RecordBatch.from_arrays([pa.array([_numbers(batch.column(0)).null_count], pa.int64())], schema=INVALID)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([weights_of(batch.column(0)).null_count], pa.int64())], schema=INVALID
+        )
 
 
 def _listed(

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
-from tclose_spark.runfile.people import Person
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
@@ -38,7 +37,13 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
         for key, column in listed:
             if column in names and column in attributes.published:
                 problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
-    problems += [*_made_names(spec), *_person_problems(schema, attributes.person)]
+    person, weight = attributes.person, attributes.weight
+    problems += _made_names(spec)
+    problems += (
+        [] if person is None else _unpublished_problems(schema, "person", person.column, "text, numbers or dates")
+    )
+    if weight is not None and not weight.publish:
+        problems += _unpublished_problems(schema, "weight", weight.column, "text or numbers")
     if problems:
         raise InputError("\n".join(problems))
 
@@ -51,6 +56,8 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
             yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
     if attributes.person is not None:
         yield "person", attributes.person.column
+    if attributes.weight is not None:
+        yield "weight", attributes.weight.column
 
 
 def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
@@ -95,15 +102,15 @@ def _column_problems(schema: pa.Schema, column: str, names: Sequence[str], attri
         yield f"column {column!r} is of type {type_name(field)}; expected single values"
 
 
-def _person_problems(schema: pa.Schema, person: Person | None) -> Iterator[str]:
-    """The problems of the column that identifies a person."""
-    if person is None or person.column not in schema.names:
+def _unpublished_problems(schema: pa.Schema, role: str, column: str, expected: str) -> Iterator[str]:
+    """The problems of a column that is read and not published. expected: its types in words."""
+    if column not in schema.names:
         return
-    key, lower = f"attributes.person: column {person.column!r}", [name.lower() for name in schema.names]
-    if lower.count(person.column.lower()) > 1:
+    key, lower = f"attributes.{role}: column {column!r}", [name.lower() for name in schema.names]
+    if lower.count(column.lower()) > 1:
         yield f"{key}: the input has several columns of this name but for case; rename them"
-    elif is_unsupported(schema.field(person.column).type) or why_unreadable(schema.field(person.column)):
-        yield f"{key} is of type {type_name(schema.field(person.column))}; expected text, numbers or dates"
+    elif is_unsupported(schema.field(column).type) or why_unreadable(schema.field(column)):
+        yield f"{key} is of type {type_name(schema.field(column))}; expected {expected}"
 
 
 def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bool]], str] | None:

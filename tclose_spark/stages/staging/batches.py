@@ -17,6 +17,7 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
+from tclose_spark.table.columns.weights import rounded_type
 from tclose_spark.table.people import PERSON
 
 HASH = "hash"
@@ -33,7 +34,8 @@ class StagedColumns:
 
     numeric: for each quasi-identifier, whether it is a number.
     sensitive: the number of sensitive attributes.
-    passing: the published columns that are not staged as text: sensitive ones of other types, and insensitive ones.
+    passing: the published columns that are not staged as text: sensitive ones of other types, and insensitive ones, a
+        published weight among them.
     own: for each sensitive attribute, its place in `passing`; None if it is text.
     person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
         PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
@@ -50,7 +52,9 @@ class StagedColumns:
         """The staged columns of a raw table with this schema."""
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
         typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
-        passing = [*typed, *attributes.insensitive_attributes]
+        if (weight := attributes.weight) is not None and weight.round_to is not None:
+            types[weight.column] = rounded_type(types[weight.column], weight.round_to)
+        passing = [*typed, *attributes.insensitive]
         return StagedColumns(
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
             sensitive=len(attributes.sensitive_attributes),
@@ -108,7 +112,7 @@ class StagedColumns:
 
     @property
     def insensitive_names(self) -> list[str]:
-        """The names of the insensitive attributes."""
+        """The names of the insensitive columns (see `Attributes.insensitive`)."""
         return [field.name for field in self.passing[self.insensitive]]
 
     def published(self, columns: Sequence[pa.Array]) -> list[pa.Array]:

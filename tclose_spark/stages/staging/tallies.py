@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,16 +21,17 @@ from tclose_spark.measures.sketches import REGISTERS as PLACES
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.staging import batches as staging
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns
-from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
-from tclose_spark.table.domains import MOST_VALUES, Repetition, TupleCounts
+from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
-ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
+ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING, WEIGHTS = -1, -2, -3, -4, -5, -6, -7, -8, -9
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
 register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
 sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
+WEIGHTS, millionths of people by (place of the sensitive attribute, value).
 """
 
 
@@ -85,6 +87,7 @@ class TaskTallies:
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
         self._present = [0] * identifiers
         self._sampled = [ValueSample.empty()] * identifiers
+        self._weights: list[pa.Table | None] = [None] * columns.sensitive
         self._varying = [0] * (len(columns.numeric) if columns.person == "together" else 0)
 
     def add(
@@ -94,9 +97,10 @@ class TaskTallies:
         identifiers: Sequence[HashArray],
         of_person: Sequence[pa.Array] = (),
         varying: Sequence[int] = (),
+        weights: IntArray | None = None,
     ) -> None:
         """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values.
-        of_person, varying: see `person_columns`.
+        of_person, varying: see `person_columns`. weights: of rows, in millionths of people.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -107,6 +111,9 @@ class TaskTallies:
         if columns.sensitive:
             more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in of_person[1:3]]
             self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
+        if weights is not None:
+            for place, column in enumerate(columns.texts(held)):
+                self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
         hashes = content_hash([*columns.published(held), *of_person[:1]])
@@ -142,17 +149,26 @@ class TaskTallies:
                 yield SAMPLED, [str(place), f"{hashed:016x}"], n
         for place, people in enumerate(self._varying):
             yield VARYING, [str(place)], people
+        for place, table in enumerate(self._weights):
+            yield from ((WEIGHTS, [str(place), *key], n) for *key, n in _listed(table))
         for place, table in enumerate(self._histograms):
-            if table is not None:
-                for *key, n in zip(*(column.to_pylist() for column in table.columns), strict=True):
-                    yield place, key, n
+            yield from ((place, key, n) for *key, n in _listed(table))
 
 
-def _histogram(columns: Sequence[pa.DictionaryArray]) -> pa.Table:
-    """The distinct tuples of coded columns, and their rows `n`."""
+def _listed(table: pa.Table | None) -> Iterable[tuple[Any, ...]]:
+    """The rows of a histogram; of None, no rows."""
+    return () if table is None else zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _histogram(columns: Sequence[pa.DictionaryArray], weights: IntArray | None = None) -> pa.Table:
+    """The distinct tuples of coded columns, and their rows `n`, or the sum of these weights."""
     group, first = group_equal(columns)
     distinct = [decoded(column.take(pa.array(first))) for column in columns]
-    return pa.table([*distinct, np.bincount(group)], names=[*map(str, range(len(columns))), "n"])
+    n = np.bincount(group)
+    if weights is not None:
+        n = np.zeros(len(first), dtype=np.int64)
+        np.add.at(n, group, weights)
+    return pa.table([*distinct, n], names=[*map(str, range(len(columns))), "n"])
 
 
 def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
@@ -201,6 +217,7 @@ class Counted:
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
     repeated: the identifiers that repeat.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
+    weights: millionths of people by value of each sensitive attribute, if rows have weights.
     """
 
     fingerprint: Fingerprint
@@ -211,6 +228,7 @@ class Counted:
     distinct_rows: int
     repeated: tuple[Repetition, ...]
     varying: tuple[int, ...]
+    weights: list[Counts]
 
 
 def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
@@ -233,7 +251,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
     ranges: dict[str, NumberRange] = {}
     marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
-    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive_attributes)}
+    weights: list[dict[str | None, int]] = [{} for _ in sensitive] if attributes.weight is not None else []
+    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive)}
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         key = json.loads(text)
         if tally >= 0:
@@ -249,6 +268,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
             present[int(key[0])] = n
         elif tally == VARYING:
             varying[int(key[0])] = n
+        elif tally == WEIGHTS:
+            weights[int(key[0])][key[1]] = n
         elif tally == SAMPLED:
             sampled[int(key[0])][int(key[1], 16)] = n
         else:
@@ -263,6 +284,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         distinct=distinct,
         repeated=tuple(_repeated(identifiers, present, sampled)),
         varying=tuple(varying[place] for place in sorted(varying)),
+        weights=[*weights],
     )
 
 

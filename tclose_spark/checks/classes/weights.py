@@ -1,0 +1,60 @@
+"""What a release says of the people whom its rows stand for: see `attributes.weight`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.checks.classes.population import weights_by
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches
+from tclose_spark.table.columns.weights import MILLIONTHS
+
+MOST_TOTALS = 20  # values of a sensitive attribute whose totals are listed
+LEAST = pa.schema([("weight", pa.int64()), ("total", pa.int64()), ("classes", pa.int64())])
+
+
+def release_weights(table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str) -> dict[str, Any]:
+    """The people whom a release stands for: `total`; `smallest_class` and `mean_class`, of one class; and by sensitive
+    attribute the totals of its values (see `listed_totals`).
+
+    labels: the published columns of the quasi-identifiers. weight: the published column of weights.
+    """
+    found = collect(map_batches(weights_by(table, labels, weight), _least, LEAST))
+    smallest, total, classes = (
+        pc.min(found["weight"]).as_py(),
+        pc.sum(found["total"]).as_py(),
+        pc.sum(found["classes"]).as_py(),
+    )
+    totals = {}
+    for name in sensitive:
+        held = collect(weights_by(table, [name], weight))
+        totals[name] = listed_totals(dict(zip(held["l0"].to_pylist(), held["weight"].to_pylist(), strict=True)))
+    return {
+        "total": total / MILLIONTHS,
+        "smallest_class": smallest / MILLIONTHS,
+        "mean_class": total / MILLIONTHS / classes,
+        "totals": totals,
+    }
+
+
+def listed_totals(totals: Mapping[str | None, int]) -> list[dict[str, Any]]:
+    """The MOST_TOTALS values (`value`, None is missing) with most `people`, and last the others as one entry with their
+    number `others`. totals: by value, in MILLIONTHS.
+    """
+    ranked = sorted(totals.items(), key=lambda one: (-one[1], one[0] is None, one[0] or ""))
+    listed: list[dict[str, Any]] = [{"value": value, "people": n / MILLIONTHS} for value, n in ranked[:MOST_TOTALS]]
+    others = ranked[MOST_TOTALS:]
+    return [*listed, {"others": len(others), "people": sum(n for _, n in others) / MILLIONTHS}] if others else listed
+
+
+def _least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The least weight of a class, the sum of all, and the number of classes, of each batch."""
+    for batch in batches:
+        if batch.num_rows:
+            weights = batch["weight"]
+            values = [pc.min(weights).as_py(), pc.sum(weights).as_py(), len(weights)]
+            yield pa.RecordBatch.from_arrays([pa.array([x], pa.int64()) for x in values], schema=LEAST)

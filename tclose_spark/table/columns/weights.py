@@ -1,0 +1,57 @@
+"""Weights of a survey: the number of people whom each row stands for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.columns.preparing import BoolArray, as_text, judged_values, plain
+
+MILLIONTHS = 10**6
+"""The unit in which weights are summed, as integers: a sum of doubles depends on its order."""
+MOST_WEIGHT = 10**9  # of a row
+NUMBER = QuasiIdentifier(type="numeric")
+
+
+def weights_of(column: pa.Array) -> pa.Array:
+    """A column as doubles; NULL where it is no number from 0 to MOST_WEIGHT."""
+    numbers = judged_values(_texts(column), NUMBER)
+    return pc.if_else(pc.and_(pc.greater_equal(numbers, 0), pc.less_equal(numbers, MOST_WEIGHT)), numbers, None)
+
+
+def not_weights(column: pa.Array) -> BoolArray:
+    """Whether values are no numbers from 0 to MOST_WEIGHT, shape (n,)."""
+    return np.asarray(weights_of(column).is_null().to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def millionths(column: pa.Array) -> IntArray:
+    """Weights in MILLIONTHS, shape (n,); 0 where there is none."""
+    numbers = pc.fill_null(weights_of(column), 0.0).to_numpy(zero_copy_only=False)
+    return np.rint(numbers * MILLIONTHS).astype(np.int64)
+
+
+def rounded_type(kind: pa.DataType, step: Fraction) -> pa.DataType:
+    """The type of weights of a type that are rounded to multiples of a step: whole numbers stay so if the step is."""
+    return pa.int64() if pa.types.is_integer(kind) and step.denominator == 1 else pa.float64()
+
+
+def rounded(column: pa.Array, step: Fraction) -> pa.Array:
+    """The nearest multiples of a step, exactly; of two that are as near, the even multiple. NULL where there is no
+    weight.
+
+    >>> rounded(pa.array(["2.5", "7.5", "12.4"]), Fraction(5)).to_pylist()
+    [0.0, 10.0, 10.0]
+    """
+    kind = rounded_type(column.type, step)
+    held = pc.if_else(weights_of(column).is_valid(), _texts(column), None).dictionary_encode()
+    multiples = [round(Fraction(text) / step) * step for text in held.dictionary.to_pylist()]
+    return pa.array([*map(int if pa.types.is_integer(kind) else float, multiples)], kind).take(held.indices)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    return pc.ascii_trim_whitespace(as_text(plain(column)))
