@@ -298,7 +298,7 @@ class ReleaseSpec(Section):
     def _weighing_rows(self) -> Self:
         if self.attributes.weight is not None and self.attributes.person is not None:
             raise ValueError(
-                "attributes.weight: weights are of rows, but attributes.person counts people; leave out one or the other"
+                "attributes.weight: weights are of rows, but attributes.person counts people; leave out one of them"
             )
         return self
 

@@ -361,8 +361,8 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
         )
     if (weight := spec.attributes.weight) is not None and (wrong := counted.marked.get(UNWEIGHED)):
         raise InputError(
-            f"attributes.weight: column {weight.column!r} holds no number of people in {wrong} of {rows} rows; expected "
-            f"numbers from 0 to {MOST_WEIGHT:,} in every row"
+            f"attributes.weight: column {weight.column!r} holds no number of people in {wrong} of {rows} rows; "
+            f"expected numbers from 0 to {MOST_WEIGHT:,} in every row"
         )
     for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
         if wrong := counted.marked.get(_wrong_type(place)):

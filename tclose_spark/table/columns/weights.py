@@ -32,7 +32,7 @@ def not_weights(column: pa.Array) -> BoolArray:
 def millionths(column: pa.Array) -> IntArray:
     """Weights in MILLIONTHS, shape (n,); 0 where there is none."""
     numbers = pc.fill_null(weights_of(column), 0.0).to_numpy(zero_copy_only=False)
-    return np.rint(numbers * MILLIONTHS).astype(np.int64)
+    return np.asarray(np.rint(numbers * MILLIONTHS), dtype=np.int64)
 
 
 def rounded_type(kind: pa.DataType, step: Fraction) -> pa.DataType:
