@@ -272,8 +272,9 @@ def _risks(
 def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
-    expected = {*columns, *attributes.sensitive_attributes, *attributes.insensitive}
+    expected = {*columns, *attributes.sensitive_attributes, *attributes.beside}
     person = [] if attributes.person is None else [attributes.person.column]
+    person = [column for column in person if column not in expected]  # its pseudonym may have its name
     for column in (*attributes.direct_identifiers, *person):
         if column in released:
             raise GuaranteeError(f"the direct identifier {column!r} is in the release; nothing is published")

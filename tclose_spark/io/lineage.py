@@ -28,6 +28,7 @@ HOW: Mapping[str, tuple[str, bool]] = {
     "sensitive_attributes": ("unchanged", False),
     "insensitive_attributes": ("unchanged", False),
     "weight": ("unchanged, or rounded to multiples of round_to", False),
+    "pseudonyms": ("replaced by a keyed pseudonym", True),
 }
 """By role: how its columns are published, and whether that masks their values."""
 
@@ -167,7 +168,8 @@ def _published(spec: ReleaseSpec, column: str) -> tuple[str, ...]:
     """The names under which a column is published."""
     quasi = spec.attributes.quasi_identifiers.get(column)
     bounds = quasi is not None and quasi.numeric_output == "bounds"
-    return (f"{column}_min", f"{column}_max") if bounds else (column,)
+    name = spec.attributes.pseudonym_names.get(column, column)
+    return (f"{column}_min", f"{column}_max") if bounds else (name,)
 
 
 def _guarantees(certificate: Mapping[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.people import Weight
 from tclose_spark.runfile.population import ADVERSARIES
+from tclose_spark.runfile.pseudonyms import NAMED
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.writing import listing
@@ -42,6 +43,8 @@ def build_certificate(
     """
     settings = spec.attributes.sensitive_attributes
     achieved = figures["attributes"]
+    names = spec.attributes.pseudonym_names
+    pseudonyms = {names[column]: one.keyed for column, one in spec.attributes.pseudonyms.items()}
     return {
         "verdict": "holds",
         "unprotected": {name: achieved[name]["homogeneous"] for name in settings if not settings[name].limited},
@@ -91,9 +94,19 @@ def build_certificate(
         },
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),
+        **({"pseudonyms": pseudonyms} if pseudonyms else {}),
         **({"profile": figures["profile"]} if "profile" in figures else {}),
-        "warnings": list(figures["warnings"]),
+        "warnings": [*figures["warnings"], *(_linkable(*one) for one in pseudonyms.items())],
     }
+
+
+def _linkable(column: str, keyed: str) -> str:
+    """The warning about a pseudonym."""
+    across = ", and across releases with the same secret" if keyed == NAMED else ""
+    return (
+        f"{column!r} is a pseudonym: the rows of a person are linkable by it, across classes{across}; an adversary who "
+        "finds one row of a person finds all, and k, l and t hold for each class, not for the combination"
+    )
 
 
 def _weighted_loss(spec: ReleaseSpec, losses: Mapping[str, float]) -> dict[str, float]:

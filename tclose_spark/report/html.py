@@ -253,14 +253,15 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRo
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
     """The released columns by role. A quasi-identifier that is no column is published as two bounds."""
     columns, sensitive = certificate["release"]["columns"], certificate["guarantees"]["t"]
-    quasi = certificate["utility"]["ncp_by_quasi_identifier"]
+    quasi, pseudonyms = certificate["utility"]["ncp_by_quasi_identifier"], certificate.get("pseudonyms", {})
     generalized = {
         column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
     }
     return {
         "generalized": _in_order(columns, generalized),
         "sensitive": _in_order(columns, sensitive),
-        "insensitive": _in_order(columns, {*columns} - generalized - {*sensitive}),
+        "insensitive": _in_order(columns, {*columns} - generalized - {*sensitive, *pseudonyms}),
+        "pseudonyms": _in_order(columns, pseudonyms),
     }
 
 

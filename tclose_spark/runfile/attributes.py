@@ -23,12 +23,13 @@ from pydantic import (
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.people import PersonColumn, WeightColumn
+from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
-ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
+ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes", "pseudonyms")
 """The roles of columns, as keys of the run file."""
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
 LEAST_T = Fraction(1, 10**9)
@@ -378,6 +379,10 @@ class Attributes(Section):
     """
     insensitive_attributes: Columns = ()
     """Columns that neither identify nor harm a person. They are published unchanged."""
+    pseudonyms: Pseudonyms = Field(default_factory=dict)
+    """Direct identifiers that are published as keyed pseudonyms, which link the rows of a person. One of them may also
+    be the column of `person`.
+    """
     drop_others: bool = False
     """Leave out columns without a role. Without this, such a column is an error."""
     allow_unique: Columns = ()
@@ -404,13 +409,21 @@ class Attributes(Section):
         for role in ROLES:
             for column in getattr(self, role):
                 roles.setdefault(column, []).append(role)
-        if self.person is not None:
+        if self.person is not None and self.person.column not in self.pseudonyms:
             roles.setdefault(self.person.column, []).append("person")
         if self.weight is not None:
             roles.setdefault(self.weight.column, []).append("weight")
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
+        taken = Counter(name.lower() for name in {*roles} - {*self.pseudonyms})
+        for column, name in self.pseudonym_names.items():
+            taken.update({column.lower(), name.lower()})
+        for column, name in self.pseudonym_names.items():
+            if taken[name.lower()] > 1:
+                raise ValueError(
+                    f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
+                )
         for column in self.allow_unique:
             if column not in self.insensitive:
                 raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
@@ -429,6 +442,21 @@ class Attributes(Section):
         return (*self.insensitive_attributes, *([] if self.published_weight is None else [self.published_weight]))
 
     @property
+    def pseudonym_names(self) -> dict[str, str]:
+        """The published column of each direct identifier that has a pseudonym."""
+        return {column: settings.as_ or column for column, settings in self.pseudonyms.items()}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the input that a release is made of."""
+        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive, *self.pseudonyms)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The released columns that are neither generalized nor sensitive: insensitive ones, then pseudonyms."""
+        return (*self.insensitive, *self.pseudonym_names.values())
+
+    @property
     def published(self) -> tuple[str, ...]:
         """The columns of a release, in order (before `numeric_output: bounds` splits one in two)."""
-        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive)
+        return (*self.quasi_identifiers, *self.sensitive_attributes, *self.beside)

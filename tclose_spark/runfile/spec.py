@@ -384,5 +384,5 @@ class ReleaseSpec(Section):
         decisive = self.model_dump(mode="json", exclude={"name", "output", "engine"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         for section in ("attributes", "privacy"):
-            decisive[section] = {key: value for key, value in decisive[section].items() if value is not None}
+            decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -180,7 +180,7 @@ class Anonymizer:
         """
         roles = self.spec.attributes
         own = {field.name: field.type for field in self.columns.passing}
-        as_they_are = [*roles.sensitive_attributes, *roles.insensitive]
+        as_they_are = [*roles.sensitive_attributes, *roles.beside]
         released = [*self.generalizer.schema(), *((name, own.get(name, pa.string())) for name in as_they_are)]
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if roles.person is not None:
@@ -239,7 +239,7 @@ class Anonymizer:
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
         disjoint, aggregates, extremes = self.spec.method.promises_disjoint, self.aggregates, self.extremes
         calendars = [domain.calendar for domain in self.profile.quasi]
-        insensitive, cell_places = len(self.spec.attributes.insensitive), _cell_places(attributes)
+        insensitive, cell_places = len(self.spec.attributes.beside), _cell_places(attributes)
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None

@@ -40,6 +40,7 @@ from tclose_spark.stages.wrong_values import wrong_values
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
 from tclose_spark.table.columns.weights import MOST_WEIGHT, millionths, not_weights, rounded
 from tclose_spark.table.dictionaries import coded
@@ -63,6 +64,8 @@ BROKEN, DAMAGED, NOBODY, UNWEIGHED = "broken", "damaged", "nobody", "unweighed"
 """Marks of malformed rows, of rows whose text may be damaged, of rows without a person, and of rows without a
 weight.
 """
+WHOSE = "(person)"
+"""The name of the hash of a row's person among raw columns. No read column has it: Delta cannot hold it."""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 
@@ -73,7 +76,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
     state = input_state(run.session, source, commit)
-    table = read_table(run.session, source, version, run.spec.attributes.published)
+    table = read_table(run.session, source, version, run.spec.attributes.inputs)
     try:
         path = run.staging.path(STAGED_ROWS)
         profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
@@ -114,12 +117,13 @@ def profile_table(
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names the column.
+        ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
     schema = schema_of(table)
     check_columns(schema, spec)
     _check_text(schema, spec)
-    source = OpenedTable(table, spec.input, spec.attributes.published)
-    preparation = Preparation.of(schema, spec)
+    source = OpenedTable(table, spec.input, spec.attributes.inputs)
+    preparation = Preparation.of(schema, spec, secret)
     with errors_translated(source):
         raw = select(table, preparation.read)
         raw = raw if spec.attributes.person is None else by_person(raw, secret)
@@ -200,6 +204,7 @@ class Preparation:
     columns: of staged rows.
     marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
     identifiers: the columns that may identify a person, with the least share of distinct values.
+    pseudonyms: the keys of direct identifiers that are published as pseudonyms.
     """
 
     spec: ReleaseSpec
@@ -207,21 +212,27 @@ class Preparation:
     columns: StagedColumns
     marks: Mapping[str, Sequence[tuple[str, Callable[[pa.Array], Any]]]]
     identifiers: Mapping[str, float]
+    pseudonyms: PseudonymKeys
 
     @staticmethod
-    def of(schema: pa.Schema, spec: ReleaseSpec) -> Preparation:
-        """The preparation of a table with this schema."""
+    def of(schema: pa.Schema, spec: ReleaseSpec, secret: str) -> Preparation:
+        """The preparation of a table with this schema. secret: the run's."""
         identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
         person = [] if spec.attributes.person is None else [spec.attributes.person.column]
         weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
-        read = dict.fromkeys([*spec.attributes.published, *identifiers, *marked, *weight, *person])
-        columns = StagedColumns.of(schema, spec)
-        return Preparation(spec=spec, read=list(read), columns=columns, marks=marks, identifiers=identifiers)
+        return Preparation(
+            spec=spec,
+            read=[*dict.fromkeys([*spec.attributes.inputs, *identifiers, *marked, *weight]), *person],
+            columns=StagedColumns.of(schema, spec),
+            marks=marks,
+            identifiers=identifiers,
+            pseudonyms=PseudonymKeys.of(spec.attributes.pseudonyms, secret),
+        )
 
     def staged(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """The staged columns of a raw batch, without HASH."""
-        attributes, raw = self.spec.attributes, dict(zip(self.read, batch.columns, strict=True))
+        attributes, raw = self.spec.attributes, self._raw(batch)
         judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
         judged |= attributes.sensitive_attributes
         values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
@@ -229,12 +240,14 @@ class Preparation:
             values[weight.column] = rounded(raw[weight.column], weight.round_to)
         held = [values[name] for name in attributes.quasi_identifiers]
         held += [as_text(values[name]) for name in attributes.sensitive_attributes]
-        held += [values.get(field.name, raw[field.name]) for field in self.columns.passing]
+        made = {name: self.pseudonyms.of_values(of, raw[of]) for of, name in attributes.pseudonym_names.items()}
+        passing = {**raw, **values, **made}
+        held += [passing[field.name] for field in self.columns.passing]
         return [coded(column) if pa.types.is_string(column.type) else column for column in held]
 
     def marked(self, batch: pa.RecordBatch) -> list[int]:
         """The number of rows with each mark."""
-        raw = dict(zip(self.read, batch.columns, strict=True))
+        raw = self._raw(batch)
         return [
             int(np.count_nonzero(np.any([marks(raw[name]) for name, marks in of_columns], axis=0)))
             for of_columns in self.marks.values()
@@ -247,8 +260,13 @@ class Preparation:
 
     def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
         """The hashes of each identifier's values, without missing and empty ones."""
-        raw = dict(zip(self.read, batch.columns, strict=True))
+        raw = self._raw(batch)
         return [content_hash([_present(raw[name])]) for name in self.identifiers]
+
+    def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
+        names = self.read if self.columns.person is None else [*self.read[:-1], WHOSE]
+        return dict(zip(names, batch.columns, strict=True))
 
 
 def _present(column: pa.Array) -> pa.Array:
@@ -312,14 +330,15 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
         for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
         if _holds_numbers(quasi) and schema.field(name).type not in SHORT_INTEGERS
     }
-    if (person := spec.attributes.person) is not None:
-        marks[NOBODY] = [(person.column, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
+    if spec.attributes.person is not None:
+        marks[NOBODY] = [(WHOSE, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
-    insensitive = spec.attributes.insensitive_attributes  # histograms show damage in other columns
-    texts = [name for name in insensitive if pa.types.is_string(schema.field(name).type)]
+    beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)
+    # histograms show damage in other columns
+    texts = [name for name in beside if pa.types.is_string(schema.field(name).type)]
     if texts:
         marks[DAMAGED] = [(name, is_damaged) for name in texts]
     return marks
@@ -337,7 +356,8 @@ def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     found = {}
     for field in schema:
         name, least = field.name, least_uniqueness(field.name)
-        if name in attributes.direct_identifiers and least is None and hint_of(name).concept is None:
+        is_direct = name in attributes.direct_identifiers or name in attributes.pseudonyms
+        if is_direct and least is None and hint_of(name).concept is None:
             least = NEARLY_UNIQUE
         if least is None or name in judged or lower.count(name.lower()) > 1:
             continue
@@ -374,7 +394,8 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
         missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
         if _holds_numbers(quasi) and missing == rows:
             raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
-    for name, distinct in counted.distinct.items():
+    for name in spec.attributes.insensitive:
+        distinct = counted.distinct[name]
         if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
             is_weight = name == spec.attributes.published_weight
             raise InputError(

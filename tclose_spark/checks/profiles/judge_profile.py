@@ -45,6 +45,7 @@ def judge_profile(
     roles |= dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")
     roles |= dict.fromkeys(attributes.insensitive_attributes, "insensitive attribute")
     roles |= {} if attributes.weight is None else {attributes.weight.column: "weight"}
+    roles |= dict.fromkeys(attributes.pseudonym_names.values(), "pseudonym")
     published = {name: columns.get(name, (name,)) for name in attributes.published}
     listed = [name for name in published if is_age(name, profile) or name in populations]
     judged = ProfiledRelease(

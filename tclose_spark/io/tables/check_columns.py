@@ -35,7 +35,7 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
     if not absent or are_names(names, columns):
         problems += _unlisted(names, set(columns), attributes.drop_others)
         for key, column in listed:
-            if column in names and column in attributes.published:
+            if column in names and column in attributes.inputs:
                 problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
     person, weight = attributes.person, attributes.weight
     problems += _made_names(spec)
@@ -98,7 +98,7 @@ def _column_problems(schema: pa.Schema, column: str, names: Sequence[str], attri
         quasi is not None and (wanted := _wanted(quasi)) is not None and not any(is_a(field.type) for is_a in wanted[0])
     ):
         yield f"quasi-identifier {column!r} is of type {type_name(field)}; expected {wanted[1]}"
-    elif pa.types.is_binary(field.type) and column not in attributes.insensitive_attributes:
+    elif pa.types.is_binary(field.type) and column not in (*attributes.insensitive_attributes, *attributes.pseudonyms):
         yield f"column {column!r} is of type {type_name(field)}; expected single values"
 
 

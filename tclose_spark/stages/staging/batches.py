@@ -34,8 +34,8 @@ class StagedColumns:
 
     numeric: for each quasi-identifier, whether it is a number.
     sensitive: the number of sensitive attributes.
-    passing: the published columns that are not staged as text: sensitive ones of other types, and insensitive ones, a
-        published weight among them.
+    passing: the published columns that are not staged as text: sensitive ones of other types, insensitive ones, a
+        published weight among them, and pseudonyms, which are like insensitive columns from here on.
     own: for each sensitive attribute, its place in `passing`; None if it is text.
     person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
         PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
@@ -51,10 +51,11 @@ class StagedColumns:
     def of(schema: pa.Schema, spec: ReleaseSpec) -> StagedColumns:
         """The staged columns of a raw table with this schema."""
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
+        types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
         typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
         if (weight := attributes.weight) is not None and weight.round_to is not None:
             types[weight.column] = rounded_type(types[weight.column], weight.round_to)
-        passing = [*typed, *attributes.insensitive]
+        passing = [*typed, *attributes.beside]
         return StagedColumns(
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
             sensitive=len(attributes.sensitive_attributes),

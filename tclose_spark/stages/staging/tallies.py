@@ -252,7 +252,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
     marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
     weights: list[dict[str | None, int]] = [{} for _ in sensitive] if attributes.weight is not None else []
-    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.insensitive)}
+    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.beside)}
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         key = json.loads(text)
         if tally >= 0:
