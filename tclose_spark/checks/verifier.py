@@ -36,6 +36,7 @@ from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.problems import too_coarse, unproven, violation
 from tclose_spark.checks.profiles.judge_profile import judge_profile
 from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS, Populations
+from tclose_spark.checks.pseudonyms import require_pseudonyms
 from tclose_spark.checks.released import DamagedFileError, read_released
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.supersets import (
@@ -120,6 +121,7 @@ def verify_release(
     """
     schema = schema_of(release)
     _require_columns(schema.names, spec)
+    require_pseudonyms(release, [*spec.attributes.pseudonym_names.values()])
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     labels = [column for columns in published_columns(spec).values() for column in columns]
     rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))

@@ -102,10 +102,11 @@ def build_certificate(
 
 def _linkable(column: str, keyed: str) -> str:
     """The warning about a pseudonym."""
-    across = ", and across releases with the same secret" if keyed == NAMED else ""
+    releases = "of any table " if keyed == NAMED else ""
     return (
-        f"{column!r} is a pseudonym: the rows of a person are linkable by it, across classes{across}; an adversary who "
-        "finds one row of a person finds all, and k, l and t hold for each class, not for the combination"
+        f"{column!r} is a pseudonym ({keyed}): the rows of a person are linkable by it, across classes and across "
+        f"releases {releases}with the same secret; an adversary who finds one row of a person finds all, and k, l and "
+        "t hold for each class, not for the combination"
     )
 
 
