@@ -36,7 +36,11 @@ ROLES: dict[str, Any] = {
     "drop_others": True,
 }
 RUNS: dict[str, dict[str, Any]] = {
-    "closeness_tree": {"method": {"name": "closeness_tree", "effort": "fast"}},
+    "closeness_tree": {
+        "method": {"name": "closeness_tree", "effort": "fast"},
+        "direct_identifiers": [],
+        "pseudonyms": {"name": {"secret": "SECRET_OF_TABLES"}},
+    },
     "stack_and_deal": {"method": {"name": "stack_and_deal"}, "output": {"keep_linked": True}},
 }
 
@@ -76,7 +80,13 @@ def traces(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
             folder / "pages.json",
             *run_files,
         ],
-        env={**os.environ, "TCLOSE_SECRET": SECRET, "TCLOSE_LOG_LEVEL": "INFO", "PYSPARK_PYTHON": sys.executable},
+        env={
+            **os.environ,
+            "TCLOSE_SECRET": SECRET,
+            "SECRET_OF_TABLES": f"{SECRET} of tables",
+            "TCLOSE_LOG_LEVEL": "INFO",
+            "PYSPARK_PYTHON": sys.executable,
+        },
         capture_output=True,
         text=True,
         check=False,
