@@ -42,7 +42,7 @@ from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
-from tclose_spark.table.columns.weights import MOST_WEIGHT, millionths, not_weights, rounded
+from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT, millionths, not_weights, rounded
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.domains import (
     MOST_VALUES,
@@ -383,6 +383,11 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
         raise InputError(
             f"attributes.weight: column {weight.column!r} holds no number of people in {wrong} of {rows} rows; "
             f"expected numbers from 0 to {MOST_WEIGHT:,} in every row"
+        )
+    if weight is not None and counted.stood_for > MOST_PEOPLE:
+        raise InputError(
+            f"attributes.weight: column {weight.column!r} adds up to more than {MOST_PEOPLE:,} people in {rows} rows; "
+            "expected the number of people whom each row stands for"
         )
     for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
         if wrong := counted.marked.get(_wrong_type(place)):

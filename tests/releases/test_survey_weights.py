@@ -219,6 +219,14 @@ def test_values_that_are_no_weights_are_an_error(
     assert not (tmp_path / "out/public/release").exists()
 
 
+def test_weights_of_more_people_than_can_be_added_up_are_an_error(make_run: MakeRun) -> None:
+    table = survey(np.full(12_000, 900_000_000), n=12_000)  # 1.08e19 millionths of people: more than 64 bits hold
+    with pytest.raises(
+        InputError, match=r"attributes.weight: column 'w' adds up to more than 1,000,000,000,000 people"
+    ):
+        pipeline.release(make_run(table, **settings("w")))
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -86,6 +86,7 @@ def made() -> dict[str, Any]:
         "plan": plan,
         "versions": versions(),
         "minimality": MINIMALITY,
+        "totals": {},
     }
 
 

@@ -22,16 +22,19 @@ from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.staging import batches as staging
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.columns.weights import MILLIONTHS
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
-ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING, WEIGHTS = -1, -2, -3, -4, -5, -6, -7, -8, -9
+ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
+WEIGHTS, STOOD_FOR = -9, -10
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
 register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
 sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
 WEIGHTS, millionths of people by (place of the sensitive attribute, value).
+STOOD_FOR, about the sum of the weights in people.
 """
 
 
@@ -88,6 +91,7 @@ class TaskTallies:
         self._present = [0] * identifiers
         self._sampled = [ValueSample.empty()] * identifiers
         self._weights: list[pa.Table | None] = [None] * columns.sensitive
+        self._stood_for = 0
         self._varying = [0] * (len(columns.numeric) if columns.person == "together" else 0)
 
     def add(
@@ -112,6 +116,7 @@ class TaskTallies:
             more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in of_person[1:3]]
             self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
         if weights is not None:
+            self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
             for place, column in enumerate(columns.texts(held)):
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
@@ -135,6 +140,7 @@ class TaskTallies:
     def _tallies(self) -> Iterator[tuple[int, list[str | None], int]]:
         yield ROWS, [], self._fingerprint.rows
         yield DIGEST, [], self._fingerprint.digest
+        yield STOOD_FOR, [], self._stood_for
         for name, n in self._marked.items():
             yield MARK, [name], n
         for place, found in self._ranges.items():
@@ -217,7 +223,8 @@ class Counted:
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
     repeated: the identifiers that repeat.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
-    weights: millionths of people by value of each sensitive attribute, if rows have weights.
+    weights: millionths of people by value of each sensitive attribute, if rows have weights. stood_for: about their sum
+        in people, from the same rows.
     """
 
     fingerprint: Fingerprint
@@ -229,6 +236,7 @@ class Counted:
     repeated: tuple[Repetition, ...]
     varying: tuple[int, ...]
     weights: list[Counts]
+    stood_for: int
 
 
 def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
@@ -285,6 +293,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         repeated=tuple(_repeated(identifiers, present, sampled)),
         varying=tuple(varying[place] for place in sorted(varying)),
         weights=[*weights],
+        stood_for=whole.get(STOOD_FOR, 0),
     )
 
 

@@ -15,6 +15,7 @@ from tclose_spark.table.columns.preparing import BoolArray, as_text, judged_valu
 MILLIONTHS = 10**6
 """The unit in which weights are summed, as integers: a sum of doubles depends on its order."""
 MOST_WEIGHT = 10**9  # of a row
+MOST_PEOPLE = 10**12  # of a table: nine times as many would be the largest sum in MILLIONTHS
 NUMBER = QuasiIdentifier(type="numeric")
 
 
