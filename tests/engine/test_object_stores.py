@@ -38,6 +38,8 @@ class Killed(BaseException):
 def buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the buckets. In `raw` are people and a hierarchy."""
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    for module in ("api.engine_choice", "api.session", "api.release"):  # other tests may have left a session
+        monkeypatch.setattr(f"tclose_spark.{module}.spark_present", lambda: "")
     use_as_store(tmp_path / "buckets", monkeypatch)
     (tmp_path / "buckets/raw").mkdir(parents=True)
     return tmp_path / "buckets"

@@ -299,6 +299,7 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
     "hierarchies and domains;",
     "the hash of a row, and the text of a value;",
     "which row of a person comes first;",
+    "the names and patterns that identifiers have;",
     "how the input is read.",
 )
 def test_they_share_the_definitions() -> None:
@@ -309,6 +310,7 @@ def test_they_share_the_definitions() -> None:
         "table.domains",
         "table.fingerprint",
         "table.people",
+        "table.column_names.identifiers",
     }
     shared = {module for module in MAKERS & JUDGES if module.startswith(("measures.", "table."))}
     assert named <= shared
@@ -319,6 +321,9 @@ def test_they_share_the_definitions() -> None:
         "measures.loss.coarseness",  # how wide a label may be
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
         "table.arrays",  # and exact integers
+        "table.column_names.hints",  # the concepts that identifiers name
+        "table.columns.patterns",
+        "table.columns.weights",  # how weights are read
         "table.dictionaries",
         "table.columns",  # a package of the next three
         "table.columns.parquet",  # the names of columns in which files travel
