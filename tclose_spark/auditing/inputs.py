@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.auditing.people import with_people
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.checks.labels.fitting import normal_texts
+from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
@@ -35,7 +35,8 @@ BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 class AuditInputs:
     """Checked tables of the columns in use, with texts after their `text` options.
 
-    If people are counted, the table ends as `with_people` says, and so does a background table that has their column.
+    If people are counted, the table ends as `with_people` says, and so does a background or population table that has
+    their column.
 
     question: with every pair of bounds as one quasi-identifier.
     rows: of the largest table that classes are made of or joined with.
@@ -79,8 +80,11 @@ def prepare_inputs(
         if question.person is not None and question.person in schema_of(background).names:
             background = with_people(background, question.person, "the background table")
     if population is not None:
-        population = normal_texts(population, [*question.quasi_identifiers, *known_of_people], known_of_people)
+        known = [*question.quasi_identifiers, *known_of_people, *question.persons]
+        population = normal_texts(population, known, known_of_people)
         rows = max(rows, count_rows(population, "the table of the population"))
+        if question.person is not None and question.person in schema_of(population).names:
+            population = with_people(population, question.person, "the table of the population")
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
         reference = normal_texts(reference, list(sensitive), sensitive)

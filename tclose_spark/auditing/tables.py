@@ -28,10 +28,11 @@ def opened_tables(
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
-    given, sensitive, quasi = options or {}, list(question.sensitive_attributes), list(question.quasi_identifiers)
+    given, sensitive = options or {}, list(question.sensitive_attributes)
+    known = [*question.quasi_identifiers, *question.persons]
     others = [
         None if other is None else open_table(session, other, columns, None, given, question.renamed)
-        for other, columns in ((reference, sensitive), (background, [*quasi, *question.persons]), (population, quasi))
+        for other, columns in ((reference, sensitive), (background, known), (population, known))
     ]
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
     opened = open_table(session, table, columns, kind, given, question.renamed)

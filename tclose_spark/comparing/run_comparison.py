@@ -10,9 +10,10 @@ from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import ALL, Combination, ComparisonRequest
 from tclose_spark.comparing.result import ComparisonResult
-from tclose_spark.comparing.store import ComparisonStore, key_of
+from tclose_spark.comparing.store import ABOUT, ComparisonStore, key_of
 from tclose_spark.comparing.trial import run_trial
 from tclose_spark.engine.protocol import Session
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import open_folder
@@ -42,7 +43,11 @@ def run_comparison(request: ComparisonRequest, session: Session, announce: Calla
         table = store.table()
         if table is None:
             run.internal.create(private=True)  # the secret is there
-            table = read_rows(run, folder, request.sample)
+            try:
+                table = read_rows(run, folder, request.sample)
+            except ConfigurationError:  # of this sample: another one may follow in this folder
+                folder.remove(ABOUT)
+                raise
             store.keep_table(table)
         announce(f"compare    on {len(table.rows):,} of {table.whole:,} rows")
         return table

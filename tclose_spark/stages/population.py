@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tclose_spark.checks.labels.fitting import normal_texts
+from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.sources import errors_translated, open_table
+from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 
@@ -16,6 +18,8 @@ from tclose_spark.io.run import Run
 def opened_population(run: Run) -> Iterator[Table | None]:
     """The people of the population, by their raw quasi-identifiers; None if the run file names no table of them.
 
+    A row is a person, unless the table has the column of `attributes.person`.
+
     Raises:
         InputError: if it cannot be read.
     """
@@ -23,9 +27,14 @@ def opened_population(run: Run) -> Iterator[Table | None]:
     if population is None or population.table is None:
         yield None
         return
+    person = [] if run.spec.attributes.person is None else [run.spec.attributes.person.column]
+    known = [*quasi, *person]
     try:
-        opened = open_table(run.session, population.table, list(quasi), population.format, {}, run.spec.input.columns)
+        opened = open_table(run.session, population.table, known, population.format, {}, run.spec.input.columns)
     except InputError as error:
         raise InputError(f"privacy.population.table: {error}", values=error.values) from None
     with errors_translated(opened):
-        yield normal_texts(opened.table, list(quasi), quasi)
+        listed = normal_texts(opened.table, known, quasi)
+        if person and person[0] in schema_of(listed).names:
+            listed = with_people(listed, person[0], "the table of the population", "privacy.population.table")
+        yield listed

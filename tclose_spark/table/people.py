@@ -76,10 +76,12 @@ class PersonRows:
 
 
 def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
-    """The hash of the person of each row, an int64; missing where the column is missing or empty."""
+    """The hash of the person of each row, an int64; missing where the column is missing, NaN, empty or blank."""
     known = column.is_valid()
     if pa.types.is_string(column.type):
-        known = pc.and_(known, pc.not_equal(column.fill_null(""), ""))
+        known = pc.and_(known, pc.not_equal(pc.utf8_trim_whitespace(column.fill_null("")), ""))
+    if pa.types.is_floating(column.type):
+        known = pc.and_(known, pc.invert(pc.is_nan(column.fill_null(0))))
     return pc.if_else(known, pa.array(keyed.of_rows([column]).view(np.int64)), None)
 
 

@@ -176,3 +176,23 @@ def test_the_command(tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
     assert "k-anonymity over people" in printed
     assert "of 60 people in" in printed
     assert "P1" not in printed
+
+
+def of_two_values() -> tuple[pa.Table, pa.Table]:
+    """A class of two people whose label is a set; and both people with a row at each of its values."""
+    table = {"zip": ["{10, 20}"] * 4, "disease": ["flu", "gout"] * 2, "pid": ["A", "A", "B", "B"]}
+    return pa.table(table), pa.table({"zip": ["10", "20"] * 2, "pid": ["A", "A", "B", "B"]})
+
+
+def test_a_person_who_fits_a_set_twice_counts_once() -> None:
+    table, known = of_two_values()
+    found = audit(table, ["zip"], person="pid", background=known, engine="local").background
+    assert found is not None
+    assert (found.risks.journalist, found.risks.presence, found.members) == (Fraction(1, 2), 1, 2)
+
+
+def test_people_of_a_population_may_have_several_rows() -> None:
+    table, known = of_two_values()
+    risks = audit(table, ["zip"], person="pid", population=known, engine="local").risks
+    assert risks is not None
+    assert (risks.people, risks.risks["journalist"].maximum) == (2, Fraction(1, 2))

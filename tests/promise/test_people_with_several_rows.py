@@ -214,12 +214,20 @@ def test_a_method_that_counts_rows_publishes_nothing(every_k_installed: None, ma
         make(stays(3), person={"column": "patient", "rows": "apart"}, **settings)
 
 
-@promises("A row without a person is an error.")
+@promises(
+    "A row without a person is an error", "Persons are compared by their letters:", "`p1` and `P1` are two people."
+)
 def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     table = stays(1)
-    without = pa.array([None, *table["patient"].to_pylist()[1:]])
-    with pytest.raises(InputError, match=r"attributes\.person: column 'patient' is missing in 1 of"):
-        make(table.set_column(0, "patient", without), person="patient")
+    names = table["patient"].to_pylist()
+    numbers = [float(name.removeprefix("patient ")) for name in names]
+    for wrong in ([None, "", " ", *names[3:]], [None, float("nan"), float("nan"), *numbers[3:]]):
+        without = pa.array(wrong, from_pandas=False)
+        with pytest.raises(InputError, match=r"attributes\.person: column 'patient' is missing in 3 of"):
+            make(table.set_column(0, "patient", without), person="patient")
+    other = ["PATIENT 1" if i == names.index("patient 1") else name for i, name in enumerate(names)]
+    made = make(table.set_column(0, "patient", pa.array(other)), person="patient")
+    assert made.certificate["people"]["people"] == 300 + (names.count("patient 1") > 1)
 
 
 @promises(

@@ -37,9 +37,9 @@ MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
 ABSENT, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
-FITS = pa.schema([("box", pa.int64()), ("people", pa.int64())])
-"""The people who fit each box."""
-CANDIDATES, PEOPLE = -2, -1  # in place of a box: those who fit some box, and all
+FITS = pa.schema([("class", pa.int64()), ("people", pa.int64())])
+"""The people who fit each class."""
+CANDIDATES, PEOPLE = -2, -1  # in place of a class: those who fit some class, and all
 
 
 @dataclass(frozen=True)
@@ -165,14 +165,14 @@ def fitting_people(
     axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
     low, high, owner = class_boxes(labels, axes, what)
     with keep(known_people(listed, names)) as people:
-        fits = _fits(people, axes, low, high, sizes[owner])
+        fits = _fits(people, axes, low, high, owner, sizes)
         if not fits.get(PEOPLE):
             raise InputError(f"{what}: the table has no rows")
         population = np.zeros(len(sizes), dtype=np.int64)
-        boxes = [box for box in fits if box >= 0]
-        np.add.at(population, owner[boxes], [fits[box] for box in boxes])
+        matched = [number for number in fits if number >= 0]
+        population[matched] = [fits[number] for number in matched]
         seen = np.isin(owner, np.flatnonzero(population <= sizes))
-        members = _fits(people, axes, low[seen], high[seen], sizes[owner[seen]])
+        members = _fits(people, axes, low[seen], high[seen], owner[seen], sizes)
     return FittingPeople(
         sizes=sizes,
         population=population,
@@ -349,8 +349,12 @@ def class_boxes(
     return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array(owner, dtype=np.int64)
 
 
-def _fits(people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, records: IntArray) -> dict[int, int]:
-    """How many people fit each box, by the box's place; and how many PEOPLE there are, and CANDIDATES."""
+def _fits(
+    people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, owner: IntArray, sizes: IntArray
+) -> dict[int, int]:
+    """How many people fit each class, by its number; and how many PEOPLE there are, and CANDIDATES. owner: the class of
+    each box, ascending. sizes: of the classes.
+    """
     whose = PERSON in schema_of(people).names
 
     def locate(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -358,18 +362,19 @@ def _fits(people: Table, axes: Sequence[Axis], low: IntArray, high: IntArray, re
             *columns, last = batch.columns
             points = np.stack([codes_of(axis, column) for axis, column in zip(axes, columns, strict=True)], axis=1)
             if whose:
-                fits = count_people_inside(points, last.to_numpy(), low, high, records)
-                counts = np.ones(len(fits.records), dtype=np.int64)
+                fits = count_people_inside(points, last.to_numpy(), low, high, owner, sizes)
+                counts, of_class = np.ones(len(fits.records), dtype=np.int64), fits.people
             else:
-                counts = last.to_numpy()
-                fits = count_inside(points, counts, low, high, records)
-            boxes = np.flatnonzero(fits.people)
-            places = np.append([CANDIDATES, PEOPLE], boxes)
-            found = np.append([counts[fits.records > 0].sum(), counts.sum()], fits.people[boxes])
+                counts, of_class = last.to_numpy(), np.zeros(len(sizes), dtype=np.int64)
+                fits = count_inside(points, counts, low, high, sizes[owner])
+                np.add.at(of_class, owner, fits.people)
+            matched = np.flatnonzero(of_class)
+            places = np.append([CANDIDATES, PEOPLE], matched)
+            found = np.append([counts[fits.records > 0].sum(), counts.sum()], of_class[matched])
             yield pa.RecordBatch.from_arrays([pa.array(places), pa.array(found)], schema=FITS)
 
-    located = collect(combine(map_batches(people, locate, FITS), ["box"], {"people": "sum"}))
-    return dict(zip(located["box"].to_pylist(), located["people"].to_pylist(), strict=True))
+    located = collect(combine(map_batches(people, locate, FITS), ["class"], {"people": "sum"}))
+    return dict(zip(located["class"].to_pylist(), located["people"].to_pylist(), strict=True))
 
 
 def codes_of(axis: Axis, column: pa.Array) -> IntArray:

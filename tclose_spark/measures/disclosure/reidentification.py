@@ -80,25 +80,33 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
 
 
 def count_people_inside(
-    points: CodeArray, person: IntArray, low: CodeArray, high: CodeArray, records: IntArray
+    points: CodeArray, person: IntArray, low: CodeArray, high: CodeArray, owner: IntArray, records: IntArray
 ) -> Fits:
-    """The same for people who have several points each: a person fits a class if one of the points does.
+    """The people who fit each class, each of whom may have several points, and each class several boxes. A person fits
+    a class if one of the points is in one of its boxes, and counts once.
 
-    person: whose each point is, shape (points,). `Fits.records` has shape (people,).
+    person: whose each point is, shape (points,). owner: the class of each box, ascending, shape (boxes,); boxes of one
+        class do not overlap. records: of each class, shape (classes,).
+
+    `Fits.people` has shape (classes,), and `Fits.records` shape (people,).
     """
     distinct = np.unique(np.column_stack([person, points]), axis=0)
     _, who, several = np.unique(distinct[:, 0], return_inverse=True, return_counts=True)
     alone = distinct[several[who] == 1, 1:]
-    fits = count_inside(alone, np.ones(len(alone), dtype=np.int64), low, high, records)
+    fits = count_inside(alone, np.ones(len(alone), dtype=np.int64), low, high, records[owner])
+    people = np.zeros(len(records), dtype=np.int64)
+    np.add.at(people, owner, fits.people)
+    classes, starts = np.unique(owner, return_index=True)
     of_several = []
     for whole in np.array_split(np.flatnonzero(several > 1), 1 + len(distinct) * len(low) // MOST_PAIRS):
         if len(whole):
             place = np.flatnonzero(np.isin(who, whole))
             inside = _inside(distinct[place, 1:].T, low.T, high.T)
             some = np.logical_or.reduceat(inside, np.flatnonzero(np.diff(who[place], prepend=-1)), axis=0)
-            fits.people[:] += some.sum(axis=0)
-            of_several.append(some @ records)
-    return Fits(fits.people, np.concatenate([fits.records, *of_several]))
+            some = np.logical_or.reduceat(some, starts, axis=1) if len(starts) else some
+            people[classes] += some.sum(axis=0)
+            of_several.append(some @ records[classes])
+    return Fits(people, np.concatenate([fits.records, *of_several]))
 
 
 def _ranked(points: CodeArray, low: CodeArray, high: CodeArray) -> tuple[CodeArray, CodeArray, CodeArray]:

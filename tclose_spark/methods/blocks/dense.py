@@ -52,7 +52,8 @@ class Dense:
             key = f"attributes.sensitive_attributes.{a.name}.l"
             present = sum(n > 0 for n in a.domain.counts)
             if (a.l.distinct or 1) > present:
-                raise UnreachableError(f"{key}.distinct is {a.l.distinct}, but the whole table has {present} values")
+                what = "has" if counted is self.attributes else "over people, with one row each, has"
+                raise UnreachableError(f"{key}.distinct is {a.l.distinct}, but the whole table {what} {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""

@@ -18,7 +18,7 @@ KEYED = RowHash.of("person", 1)
 WITHOUT = pa.schema([("rows", pa.int64())])
 
 
-def with_people(table: Table, person: str, what: str) -> Table:
+def with_people(table: Table, person: str, what: str, key: str = "--person") -> Table:
     """The table with PERSON, and SUPPRESSED (no row is), in place of its last column, which identifies people.
 
     Raises:
@@ -39,5 +39,5 @@ def with_people(table: Table, person: str, what: str) -> Table:
 
     missing = pc.sum(collect(map_batches(select(table, [person]), without, WITHOUT))["rows"]).as_py()
     if missing:
-        raise InputError(f"--person: {missing:,} rows of {what} have no {person!r}; expected a person in each row")
+        raise InputError(f"{key}: {missing:,} rows of {what} have no {person!r}; expected a person in each row")
     return map_batches(table, hashed, schema)
