@@ -1,0 +1,167 @@
+"""How the columns of a raw batch become those of a staged one, and which of its rows are marked as wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.stages.warnings import NEARLY_UNIQUE
+from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
+from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.pseudonyms import PseudonymKeys
+from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
+from tclose_spark.table.columns.weights import millionths, not_weights, rounded
+from tclose_spark.table.dictionaries import coded
+from tclose_spark.table.fingerprint import content_hash
+
+BROKEN, DAMAGED, NOBODY, UNWEIGHED = "broken", "damaged", "nobody", "unweighed"
+"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, and of rows without a
+weight.
+"""
+WHOSE = "(person)"
+"""The name of the hash of a row's person among raw columns. No read column has it: Delta cannot hold it."""
+SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
+"""Types whose values are all numbers that codes have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """How the columns of a raw batch become those of a staged one.
+
+    read: the raw columns that are needed, in the order of the batches. The last one is that of the person, if people
+        are counted: see `by_person`.
+    columns: of staged rows.
+    marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
+    identifiers: the columns that may identify a person, with the least share of distinct values.
+    pseudonyms: the keys of direct identifiers that are published as pseudonyms.
+    """
+
+    spec: ReleaseSpec
+    read: list[str]
+    columns: StagedColumns
+    marks: Mapping[str, Sequence[tuple[str, Callable[[pa.Array], Any]]]]
+    identifiers: Mapping[str, float]
+    pseudonyms: PseudonymKeys
+
+    @staticmethod
+    def of(schema: pa.Schema, spec: ReleaseSpec, secret: str) -> Preparation:
+        """The preparation of a table with this schema. secret: the run's."""
+        identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
+        marked = [MALFORMED] if BROKEN in marks else []
+        person = [] if spec.attributes.person is None else [spec.attributes.person.column]
+        weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
+        return Preparation(
+            spec=spec,
+            read=[*dict.fromkeys([*spec.attributes.inputs, *identifiers, *marked, *weight]), *person],
+            columns=StagedColumns.of(schema, spec),
+            marks=marks,
+            identifiers=identifiers,
+            pseudonyms=PseudonymKeys.of(spec.attributes.pseudonyms, secret),
+        )
+
+    def staged(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The staged columns of a raw batch, without HASH."""
+        attributes, raw = self.spec.attributes, self._raw(batch)
+        judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
+        judged |= attributes.sensitive_attributes
+        values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
+        if (weight := attributes.weight) is not None and weight.round_to is not None:
+            values[weight.column] = rounded(raw[weight.column], weight.round_to)
+        held = [values[name] for name in attributes.quasi_identifiers]
+        held += [as_text(values[name]) for name in attributes.sensitive_attributes]
+        made = {name: self.pseudonyms.of_values(of, raw[of]) for of, name in attributes.pseudonym_names.items()}
+        passing = {**raw, **values, **made}
+        held += [passing[field.name] for field in self.columns.passing]
+        return [coded(column) if pa.types.is_string(column.type) else column for column in held]
+
+    def marked(self, batch: pa.RecordBatch) -> list[int]:
+        """The number of rows with each mark."""
+        raw = self._raw(batch)
+        return [
+            int(np.count_nonzero(np.any([marks(raw[name]) for name, marks in of_columns], axis=0)))
+            for of_columns in self.marks.values()
+        ]
+
+    def weights(self, batch: pa.RecordBatch) -> IntArray | None:
+        """The weights of raw rows in millionths, if they have any."""
+        weight = self.spec.attributes.weight
+        return None if weight is None else millionths(batch.column(self.read.index(weight.column)))
+
+    def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
+        """The hashes of each identifier's values, without missing and empty ones."""
+        raw = self._raw(batch)
+        return [content_hash([_present(raw[name])]) for name in self.identifiers]
+
+    def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
+        names = self.read if self.columns.person is None else [*self.read[:-1], WHOSE]
+        return dict(zip(names, batch.columns, strict=True))
+
+
+def _present(column: pa.Array) -> pa.Array:
+    """The values of a column that are neither missing nor empty."""
+    values = plain(column).drop_null()
+    return values.filter(pc.not_equal(values, "")) if pa.types.is_string(values.type) else values
+
+
+def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Callable[[pa.Array], Any]]]]:
+    """How rows are marked that are BROKEN, DAMAGED, or have a value that is not of its type: see `Preparation`."""
+    marks: dict[str, list[tuple[str, Callable[[pa.Array], Any]]]] = {
+        wrong_type(place): [(name, partial(not_of_type, settings=quasi))]
+        for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
+        if holds_numbers(quasi) and schema.field(name).type not in SHORT_INTEGERS
+    }
+    if spec.attributes.person is not None:
+        marks[NOBODY] = [(WHOSE, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
+    if (weight := spec.attributes.weight) is not None:
+        marks[UNWEIGHED] = [(weight.column, not_weights)]
+    if MALFORMED in schema.names:
+        marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
+    beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)
+    # histograms show damage in other columns
+    texts = [name for name in beside if pa.types.is_string(schema.field(name).type)]
+    if texts:
+        marks[DAMAGED] = [(name, is_damaged) for name in texts]
+    return marks
+
+
+def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
+    """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
+    of distinct values that makes them identifiers. Names decide; a direct identifier whose name is unknown is one if it
+    is nearly unique. None if people are counted.
+    """
+    if spec.attributes.person is not None:
+        return {}
+    attributes, lower = spec.attributes, [name.lower() for name in schema.names]
+    judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
+    found = {}
+    for field in schema:
+        name, least = field.name, least_uniqueness(field.name)
+        is_direct = name in attributes.direct_identifiers or name in attributes.pseudonyms
+        if is_direct and least is None and hint_of(name).concept is None:
+            least = NEARLY_UNIQUE
+        if least is None or name in judged or lower.count(name.lower()) > 1:
+            continue
+        if not is_unsupported(field.type) and not why_unreadable(field):
+            found[name] = least
+    return found
+
+
+def wrong_type(place: int) -> str:
+    """The mark of values of a quasi-identifier that are not of its type."""
+    return f"wrong{place}"
+
+
+def holds_numbers(quasi: QuasiIdentifier) -> bool:
+    """Whether its values are read as numbers, dates or times."""
+    return quasi.reads_numbers or quasi.calendar is not None
