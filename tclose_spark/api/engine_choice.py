@@ -159,6 +159,8 @@ def _needs(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[str]
         yield "the pattern of input.path"
     if spec is not None and spec.output.table is not None:
         yield "output.table"
+    if spec is not None and spec.privacy.population is not None and spec.privacy.population.format == "table":
+        yield "privacy.population.format: table"
 
 
 def _places(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[tuple[str, str]]:
@@ -175,6 +177,9 @@ def _places(source: Input, table: Any, spec: ReleaseSpec | None) -> Iterator[tup
     for name, settings in columns.items():
         if isinstance(settings.hierarchy, str):
             yield f"the hierarchy of {name!r}", settings.hierarchy
+    population = spec.privacy.population
+    if population is not None and population.table is not None and population.format != "table":
+        yield "privacy.population.table", population.table
 
 
 def is_read_here(path: str, engine: str = AUTO) -> bool:

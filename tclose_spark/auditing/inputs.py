@@ -73,18 +73,16 @@ def prepare_inputs(
     rows = count_rows(table, "the table")
     if question.person is not None:
         table = with_people(table, question.person, "the table")
-    if background is not None:
-        known = [*question.quasi_identifiers, *known_of_people, *question.persons]
-        background = normal_texts(background, known, known_of_people)
-        rows = max(rows, count_rows(background, "the background table"))
-        if question.person is not None and question.person in schema_of(background).names:
-            background = with_people(background, question.person, "the background table")
-    if population is not None:
-        known = [*question.quasi_identifiers, *known_of_people, *question.persons]
-        population = normal_texts(population, known, known_of_people)
-        rows = max(rows, count_rows(population, "the table of the population"))
-        if question.person is not None and question.person in schema_of(population).names:
-            population = with_people(population, question.person, "the table of the population")
+    listed = []
+    for people, what in ((background, "the background table"), (population, "the table of the population")):
+        if people is not None:
+            known = [*question.quasi_identifiers, *known_of_people, *question.persons]
+            people = normal_texts(people, known, known_of_people)
+            rows = max(rows, count_rows(people, what))
+            if question.person is not None and question.person in schema_of(people).names:
+                people = with_people(people, question.person, what)
+        listed.append(people)
+    background, population = listed
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
         reference = normal_texts(reference, list(sensitive), sensitive)

@@ -62,3 +62,11 @@ def test_a_class_of_few_people_is_found(conf: Path, monkeypatch: pytest.MonkeyPa
 def test_a_sample_of_rows_is_refused(conf: Path) -> None:
     with pytest.raises(ConfigurationError, match="requires all rows of a person"):
         compare(conf.parent / "people.parquet", conf, methods="t_mondrian", sample=300, engine="local")
+
+
+def test_a_refused_sample_leaves_the_folder_to_all_rows(conf: Path, tmp_path: Path) -> None:
+    given = {"methods": "t_mondrian", "output": tmp_path / "compared", "engine": "local"}
+    with pytest.raises(ConfigurationError, match="requires all rows of a person"):
+        compare(conf.parent / "people.parquet", conf, sample=300, **given)
+    (outcome,) = compare(conf.parent / "people.parquet", conf, sample="all", **given).outcomes
+    assert outcome.state == "released"

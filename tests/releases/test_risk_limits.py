@@ -239,3 +239,28 @@ def test_spark_finds_the_same_risks(kind: str, make_run: Callable[..., Run], tmp
     for adversary, figures in expected.items():
         assert Fraction(found[adversary]["maximum_exact"]) == figures[0]
         assert found[adversary]["mean"] == pytest.approx(float(figures[1]), abs=1e-12)
+
+
+def test_people_of_the_population_may_have_several_rows(
+    write_run: Callable[..., Path], open_run: Any, tmp_path: Path
+) -> None:
+    """Each of 60 people has a row in each of two cities; no chance to name one of them is below 1 in 60."""
+    who, cities = np.repeat(np.arange(60), 2), np.tile(["Lyon", "Pisa"], 60)
+    listed = pa.table({"pid": [f"P{i}" for i in who], "town": cities})
+    table = listed.append_column("disease", pa.array(np.array(["flu", "gout"])[who % 2]))
+    pq.write_table(listed, tmp_path / "population.parquet")
+    given: dict[str, Any] = {
+        "quasi": {"town": {"generalization": "set"}},
+        "sensitive": {"disease": {"t": "0.5"}},
+        "person": "pid",
+        "k": 4,
+        "method": {"name": "closeness_tree", "effort": "fast"},
+    }
+    population = {"table": "population.parquet"}
+    made = pipeline.release(open_run(write_run(tmp_path, table, privacy={"population": population}, **given)))
+    assert made["risks"]["population"]["people"] == 60
+    assert Fraction(made["risks"]["journalist"]["maximum_exact"]) >= Fraction(1, 60)
+    limited = {"population": population, "risk": {"journalist": {"maximum": 0.012}}}
+    with pytest.raises(GuaranteeError, match="the journalist's risk is too large"):
+        pipeline.release(open_run(write_run(tmp_path, table, privacy=limited, output={"path": "limited"}, **given)))
+    assert not (tmp_path / "limited/public").exists()

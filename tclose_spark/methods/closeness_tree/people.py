@@ -119,9 +119,12 @@ def read_plan(
     tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree
 ) -> PeopleTreePlan:
     """The plan that `PeopleTreePlan.to_json` wrote."""
-    layout, cuts = BlockLayout.from_json(tree, RegionDense(attributes, k)), searches_of(settings, attributes.rows, k)
-    units = units_of(attributes, k)
-    return PeopleTreePlan(layout=layout, units=units, effort=effort_of(settings), cuts=cuts[0].growth)
+    return PeopleTreePlan(
+        layout=BlockLayout.from_json(tree, RegionDense(attributes, k)),
+        units=units_of(attributes, k),
+        effort=effort_of(settings),
+        cuts=searches_of(settings, attributes.rows, k)[0].growth,
+    )
 
 
 def units_of(attributes: ResolvedAttributes, k: int) -> Dense:
