@@ -1,7 +1,7 @@
 """What counting people costs: python benchmarks/people.py
 
-Releases synthetic hospital stays on the local engine, with rows counted and with people counted, and prints the
-information loss as the tables of docs/people.md. Where rows are counted, it counts the classes with fewer than k people.
+Releases synthetic hospital stays on the local engine, with rows counted and with people counted. Prints the information
+loss as the tables of docs/people.md. Where rows are counted, it also counts the classes with fewer than k people.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def few(made: tc.Release, table: pa.Table, quasi: dict[str, Any]) -> str:
     whose = dict(zip(table["encounter_id"].to_pylist(), table["patient_nbr"].to_pylist(), strict=True))
     frame = made.to_pandas().assign(whose=lambda rows: rows["encounter_id"].map(whose))
     people = frame.groupby(list(quasi), dropna=False)["whose"].nunique()
-    return f"{int((people < K).sum())} of {len(people)} classes"
+    return f"{int((people < K).sum())} of {len(people)}"
 
 
 def loss(made: tc.Release) -> str:
@@ -77,7 +77,7 @@ def main() -> None:
     born = few_stays.append_column("first_age", pa.array([ages[one] for one in few_stays["patient_nbr"].to_pylist()]))
     constant, ward = {"first_age": {"type": "numeric"}, "sex": {}, "region": region}, {"ward": {"t": "0.4"}}
     print(f"\n{len(ages):,} patients with 3,000 stays")
-    print("| method | rows counted | with fewer than five people | people, `together` |\n|---|---|---|---|")
+    print("| method | rows counted | classes with fewer than five people | people, `together` |\n|---|---|---|---|")
     for name, method in METHODS.items():
         by_rows = release(born, constant, ward, method, None)
         together = release(born, constant, ward, method, "together")
