@@ -126,6 +126,7 @@ def audit_table(
         tuples = [measures.tuples.criterion(names)] if measures.tuples else []
         figures = class_figures(classes, question.k, measures.quasi, measures.attributes, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
+        notes += _unprotected_notes(question)
         joined = None
         if inputs.background is not None:
             joined, join_notes = _join(classes, tallies, inputs, measures, trees)
@@ -294,6 +295,18 @@ def _tuple_notes(measures: AuditMeasures, inputs: AuditInputs) -> list[str]:
     if inputs.reference is not None:
         return ["t-closeness of tuples of all sensitive attributes is not measured with a reference"]
     return ["t-closeness of tuples of all sensitive attributes is not measured: there are too many tuples"]
+
+
+def _unprotected_notes(question: AuditQuestion) -> list[str]:
+    """A note on each sensitive attribute that the verdict does not cover."""
+    settings = question.sensitive_attributes
+    if question.k is None and not any(own.limited for own in settings.values()):
+        return []
+    return [
+        f"the verdict does not cover {name}: neither t nor l is required of it"
+        for name, own in settings.items()
+        if not own.limited
+    ]
 
 
 def _spelling_notes(names: Sequence[str], counts: Sequence[Counts]) -> list[str]:

@@ -17,7 +17,7 @@ from tclose_spark.io.tables.check_columns import check_readable
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of
-from tclose_spark.table.columns.preparing import NO_VALUE, as_text, judged_values, not_of_type
+from tclose_spark.table.columns.preparing import as_text, judged_values, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import MOST_VALUES, Counts
@@ -44,9 +44,9 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
     check_readable(field)
     if is_unsupported(field.type):
         raise InputError(f"column {column!r} is of type {type_name(field)}; expected single values")
-    typed, kind = None, "categorical"
+    typed = None
     if isinstance(settings, QuasiIdentifier) and (settings.reads_numbers or settings.calendar):
-        typed, kind = settings, settings.type
+        typed = settings
 
     def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -62,8 +62,8 @@ def count_column(table: Table, column: str, settings: Settings) -> Counts:
     if rows.num_rows > MOST_VALUES:
         raise InputError(f"{column!r} has more than {MOST_VALUES:,} values; expected at most that many")
     values, n, wrong = (column.to_pylist() for column in rows.columns)
-    if any(wrong):
-        raise InputError(f"{column!r}: {sum(wrong):,} rows hold {NO_VALUE[kind]}; correct them")
+    if typed is not None and any(wrong):
+        raise InputError(f"{column!r}: {sum(wrong):,} rows hold {no_value(typed)}; correct them")
     return dict(zip(values, n, strict=True))
 
 

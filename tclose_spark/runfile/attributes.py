@@ -24,7 +24,7 @@ from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, kno
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.people import PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
-from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_moment, parse_number
+from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, check_date_format, parse_moment, parse_number
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
@@ -78,6 +78,10 @@ class QuasiIdentifier(Section):
 
     type: Literal["categorical", "numeric", "date", "timestamp"] = "categorical"
     """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
+    """
+    date_format: Annotated[str, AfterValidator(check_date_format)] | None = None
+    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers. By
+    default ISO. Labels are published as ISO.
     """
     hierarchy: HierarchySource | None = None
     """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings
@@ -143,6 +147,8 @@ class QuasiIdentifier(Section):
             raise ValueError("generalization is for type: categorical without a hierarchy")
         if (self.is_numeric or self.reads_numbers or self.calendar) and self.text is not None:
             raise ValueError("text is for columns of text; expected type: categorical")
+        if self.date_format is not None and self.calendar is None:
+            raise ValueError("date_format is for type: date or timestamp")
         if isinstance(self.hierarchy, HierarchyBuilder):
             self._check_builder(self.hierarchy)
         if self.range is not None and not self.is_numeric:

@@ -172,10 +172,13 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         section = section[head]
 
 
-def explain(error: ValidationError, method: str | None = None) -> str:
-    """A line per problem: the key, what was found, what was expected. method: the method that the run file names."""
+def explain(error: ValidationError, method: str | None = None, section: str = "") -> str:
+    """A line per problem: the key, what was found, what was expected. method: the method that the run file names.
+    section: the section that was validated, if not a whole run file.
+    """
     known_methods()  # so that the keys of their settings are known
-    return explain_problems(error, {key for section in _sections(Section) for key in section.model_fields}, method)
+    known = {key for section in _sections(Section) for key in section.model_fields}
+    return explain_problems(error, known, method, section)
 
 
 def _sections(section: type[Section]) -> set[type[Section]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 INSIDE_TYPES = (
     "literal[",
@@ -34,15 +35,20 @@ EXPECTED = {
     "too_short": "at least one",
     "tuple_type": "a list, such as [a, b]",
 }
+QUOTED = {"int_type": r"[+-]?\d+", "bool_type": "true|false"}
+"""Texts that would be right without quotes, by the kind of problem."""
 
 
-def explain_problems(error: ValidationError, known_keys: Collection[str], method: str | None = None) -> str:
+def explain_problems(
+    error: ValidationError, known_keys: Collection[str], method: str | None = None, section: str = ""
+) -> str:
     """A line per problem: the key, what was found as YAML writes it, what was expected. method: the method that the
-    run file names.
+    run file names. section: what keys begin with.
     """
     expectations: dict[str, dict[str, None]] = {}
     for problem in error.errors():
-        key, begin, expected = _problem(problem, known_keys, method)
+        below, begin, expected = _problem(problem, known_keys, method)
+        key = ".".join(filter(None, (section, below)))
         expectations.setdefault(f"{key}: {begin}" if key else begin, {})[expected] = None
     return "\n".join(begin + ", or ".join(expected) for begin, expected in expectations.items())
 
@@ -65,7 +71,7 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
         return (
             key,
             text
-            if isinstance(problem["input"], dict) and not text.startswith("expected")
+            if isinstance(problem["input"], dict | BaseModel) and not text.startswith("expected")
             else begin[: -len("expected ")] + text,
             "",
         )
@@ -75,7 +81,10 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
         return key, begin, f"{context['ge']:,} or more"
     if kind == "less_than_equal":
         return key, begin, f"{context['le']:,} or less"
-    return key, begin, EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
+    expected = EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
+    if kind in QUOTED and isinstance(problem["input"], str) and re.fullmatch(QUOTED[kind], problem["input"]):
+        return key, begin, f"{problem['input']} without quotes"
+    return key, begin, expected
 
 
 def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) -> str:

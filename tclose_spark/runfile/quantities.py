@@ -13,6 +13,8 @@ MICROSECOND = timedelta(microseconds=1)
 CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
 """Dates are counted in days, times in microseconds."""
 FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
+DIRECTIVES = set("dmYHMSfzj%")
+"""What the form of a date may name. Names of months depend on the language, and two digits of a year on a guess."""
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
@@ -48,6 +50,29 @@ def parse_moment(text: str) -> Fraction:
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return Fraction((moment - EPOCH) // MICROSECOND, CODES_A_DAY["timestamp"])
+
+
+def check_date_format(form: str) -> str:
+    """A form of texts of dates or times, as `strptime` of Python reads it, with numbers only.
+
+    >>> check_date_format("%d.%m.%Y")
+    '%d.%m.%Y'
+
+    Raises:
+        ValueError: if it names anything else, or no whole day.
+    """
+    if unknown := sorted(set(re.findall("%(.?)", form)) - DIRECTIVES):
+        raise ValueError(
+            f"expected directives of {', '.join(f'%{one}' for one in sorted(DIRECTIVES))}; %{unknown[0]} is none"
+        )
+    example = datetime(2024, 2, 29, 12, 34)
+    try:
+        day = datetime.strptime(example.strftime(form), form).date()
+    except (ValueError, re.error):
+        day = None
+    if day != example.date():
+        raise ValueError("expected a form with year, month and day, such as %d.%m.%Y")
+    return form
 
 
 def parse_quantity(text: str) -> Fraction:

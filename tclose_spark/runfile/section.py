@@ -6,8 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError, WithJsonSchema
+from pydantic._internal._model_construction import ModelMetaclass
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.quantities import parse_number
 
 
@@ -40,7 +42,27 @@ Exact = Annotated[
 """A rational number, exactly as the run file writes it."""
 
 
-class Section(BaseModel):
+class _Explained(ModelMetaclass):
+    """Reports the problems of a section that Python makes as those of a run file.
+
+    Only calls of the class come here: `model_validate` makes nested sections without them, and collects all problems.
+    """
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        """The section.
+
+        Raises:
+            ConfigurationError: naming each setting, what was found, and what was expected.
+        """
+        try:
+            return super().__call__(*args, **settings)
+        except ValidationError as error:
+            from tclose_spark.runfile.loading import explain
+
+            raise ConfigurationError(explain(error, section=self.__name__)) from None
+
+
+class Section(BaseModel, metaclass=_Explained):
     """A section of the run file: frozen, strictly typed, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)

@@ -36,7 +36,7 @@ from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.columns.preparing import NO_VALUE, as_text, is_damaged, judged_values, not_of_type
+from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
 from tclose_spark.table.domains import (
@@ -250,8 +250,8 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
         if wrong := counted.marked.get(wrong_type(place)):
             raise InputError(
                 f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
-                f"{NO_VALUE[quasi.type]} (blanks count); correct them, or use type: categorical",
-                values=wrong_values(table, name, NO_VALUE[quasi.type], partial(_texts_not_of_type, quasi)).listed,
+                f"{no_value(quasi)} (blanks count); correct them, or use type: categorical",
+                values=wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed,
             )
         missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
         if holds_numbers(quasi) and missing == rows:

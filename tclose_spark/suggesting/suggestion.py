@@ -25,7 +25,7 @@ from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 SAMPLE = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Suggestion(Draft):
     """The suggested roles of a table's columns, and the run file.
 
@@ -75,15 +75,22 @@ class Suggestion(Draft):
             raise ConfigurationError(f"--output: {file} cannot be written ({error.strerror})") from None
         return file
 
+    def __repr__(self) -> str:
+        from tclose_spark.suggesting.views import summary_lines
+
+        rest = "the run file is `.yaml`, and `.columns` has the reasons"
+        return "\n".join([f"{self.name}: a first run file for {self.rows:,} rows", *summary_lines(self), rest])
+
     def _repr_html_(self) -> str:
-        """For Jupyter."""
+        """For Jupyter: the roles with their reasons, and the run file."""
         from html import escape
 
         rows = "".join(
             f"<tr><td>{escape(one.name)}</td><td>{escape(self.roles[one.name])}</td><td>{escape(one.why)}</td></tr>"
             for one in self.columns
         )
-        return f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
+        table = f"<table><tr><th>column</th><th>suggested</th><th>because of</th></tr>{rows}</table>"
+        return f"{table}<details><summary>the run file</summary><pre>{escape(self.yaml)}</pre></details>"
 
 
 def require_t(text: str) -> None:

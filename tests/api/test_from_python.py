@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,34 @@ def test_an_audit_is_that_of_the_command_line(made: tc.Release, tclose: Callable
     assert {one.attack for one in found.attacks} >= {"homogeneity", "skewness"}
     assert "all requirements hold" in repr(found)
     assert "&lt;table" in found._repr_html_()
+
+
+def test_results_are_text_in_a_notebook(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """rich would display the text by itself there, and return none."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    plain = frame.assign(sex=frame["sex"].astype(str))
+    audited = tc.audit(plain, LABELS, ["disease"], k=3, engine="local")
+    assert repr(audited).startswith("the table: ")
+    assert "\x1b" not in repr(audited)
+    assert repr(tc.explain(plain, LABELS, ["disease"], engine="local")).startswith("Class ")
+    assert repr(tc.hierarchy(plain, "disease", {"prefix": 1}, engine="local")).startswith("disease: ")
+
+
+def test_a_suggestion_is_short_and_has_its_run_file(frame: pd.DataFrame) -> None:
+    made = tc.suggest(frame, name="people", engine="local")
+    lines = repr(made).splitlines()
+    assert lines[0] == f"people: a first run file for {len(frame):,} rows"
+    assert len(lines) < 20
+    assert escape(made.yaml) in made._repr_html_()
+
+
+def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.DataFrame) -> None:
+    def notes(**required: Any) -> list[str]:
+        audited = tc.audit(frame, ["age"], ["disease"], engine="local", **required)
+        return [note for note in audited.notes if "verdict" in note]
+
+    assert notes(k=1) == ["the verdict does not cover disease: neither t nor l is required of it"]
+    assert notes() == notes(k=1, t="0.9") == []
 
 
 def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(frame: pd.DataFrame, spark: SparkSession):

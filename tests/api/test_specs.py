@@ -145,6 +145,33 @@ def test_a_run_file_still_has_to_say_what_a_call_may(tmp_path: Path):
     assert "privacy.k: found 1" in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: tc.QuasiIdentifier(type="int"),
+            "QuasiIdentifier.type: found 'int'; expected 'categorical', 'numeric'",
+        ),
+        (lambda: tc.Privacy(k="5"), "Privacy.k: found '5'; expected 5 without quotes"),
+        (lambda: tc.Privacy(k="five"), "Privacy.k: found 'five'; expected a whole number"),
+        (lambda: tc.Bins(), "Bins: found {}; expected one of equal_width"),
+        (
+            lambda: tc.Attributes(quasi_identifiers={"a": {}}, sensitive_attributes={"d": tc.SensitiveAttribute()}),
+            "Attributes.sensitive_attributes.d: it has no requirement; expected a t",
+        ),
+        (
+            lambda: tc.Output(path="o", keep_linked="true"),
+            "Output.keep_linked: found 'true'; expected true without quotes",
+        ),
+    ],
+)
+def test_objects_report_their_problems_like_run_files(make, message):
+    with pytest.raises(tc.ConfigurationError) as found:
+        make()
+    assert str(found.value).startswith(message)
+    assert "pydantic" not in str(found.value)
+
+
 def test_overrides_are_those_of_the_command_line():
     assert complete(PEOPLE, SPEC, overrides=["privacy.k=7"]).privacy.k == 7
     assert complete(PEOPLE, OBJECT, overrides=["privacy.k=7"]).privacy.k == 7

@@ -20,7 +20,7 @@ from tclose_spark import pipeline
 from tclose_spark.checks.labels.coverage import Coverage
 from tclose_spark.comparing.trial import make_plan
 from tclose_spark.engine.tables import collect, read_delta
-from tclose_spark.errors import InputError
+from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.in_memory.apply_plan import apply_plan
 from tclose_spark.in_memory.measure import PublishedClasses, measure
 from tclose_spark.in_memory.sample import ComparedTable
@@ -31,6 +31,7 @@ from tclose_spark.methods.t_incognito.levels import widths
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, parse_moment, parse_quantity, write_moment
 from tclose_spark.runfile.registry import MODULES
+from tclose_spark.table.columns.preparing import judged_values, not_of_type
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import QuasiDomain, sensitive_domain
 from tclose_spark.table.labels import NumericLabels, make_labeller
@@ -205,6 +206,56 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
         allow_unique=["id"],
         output={"keep_linked": True},
     )
+
+
+def test_texts_in_a_form_make_the_release_of_their_iso_texts(write_run: Any, open_run: Any, tmp_path: Path) -> None:
+    def written(name: str, form: str) -> pa.Array:
+        return pa.array([datetime.fromisoformat(text).strftime(form) for text in PEOPLE[name].to_pylist()])
+
+    forms = {"since": "%d.%m.%Y", "sent": "%m/%d/%Y %H:%M"}
+    table = PEOPLE
+    for name, form in forms.items():
+        table = table.set_column(table.schema.get_field_index(name), name, written(name, form))
+    quasi = {name: {**QUASI[name], "date_format": form} for name, form in forms.items()}
+    fingerprints = []
+    for place, (people, settings) in enumerate([(PEOPLE, {name: QUASI[name] for name in forms}), (table, quasi)]):
+        conf = write_run(
+            tmp_path / str(place),
+            people.select([*forms, "died"]),
+            quasi=settings,
+            sensitive={"died": {"distance": "ordered", "t": "0.4"}},
+        )
+        certificate = pipeline.release(open_run(conf, f"method={json.dumps(METHODS['t_incognito'])}"))
+        fingerprints.append(certificate["release"]["fingerprint"])
+    assert fingerprints[0] == fingerprints[1]
+
+
+@pytest.mark.parametrize(("text", "days"), [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)])
+def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> None:
+    settings = QuasiIdentifier(type="date", date_format="%d.%m.%Y")
+    values = pa.array([text, None])
+    assert judged_values(values, settings).to_pylist() == [days, None]
+    assert not_of_type(values, settings).tolist() == [days is None, False]
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("%d %b %Y", "%b is none"),
+        ("%d.%m.%y", "%y is none"),
+        ("%d.%m", "year, month and day"),
+        ("%Y-%m-%", "%"),
+        ("", "year"),
+    ],
+)
+def test_a_form_names_a_whole_day_in_numbers(form: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^QuasiIdentifier.date_format: .*{message}"):
+        QuasiIdentifier(type="date", date_format=form)
+
+
+def test_a_form_is_of_dates() -> None:
+    with pytest.raises(ConfigurationError, match="date_format is for type: date or timestamp"):
+        QuasiIdentifier(date_format="%d.%m.%Y")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -82,7 +82,7 @@ WRONG = [
     ("privacy.nt.n=2", "privacy.nt.n is 2, and k is .*expected an n above k"),
     # what is set, what the message holds: the key first, then the value and what was expected
     ("privacy.k=1", "privacy.k: found 1; expected 2 or more"),
-    ("privacy.k='5'", "privacy.k: found '5'; expected a whole number"),
+    ("privacy.k='5'", "privacy.k: found '5'; expected 5 without quotes"),
     ("privacy.k=true", "privacy.k: found true; expected a whole number"),
     ("privacy.k=5.5", r"privacy.k: found 5\.5; expected a whole number"),
     (

@@ -28,12 +28,7 @@ MOMENTS: dict[Calendar, str] = {
     r"(:[0-5]\d(\.\d{1,6})?(Z|[+-]((0\d|1[0-7]):[0-5]\d|18:00))?)?$",
 }
 """The texts that are read as numbers, dates and times. A line end after them counts for nothing."""
-NO_VALUE = {
-    "numeric": "no finite number of at most 15 digits",
-    "date": "no date (such as 2024-02-29) of the years 1 to 9999",
-    "timestamp": "no time (such as 2024-02-29T12:00:00) of the years 1 to 9999",
-}
-"""What a message calls values that do not have the type of a quasi-identifier."""
+EXAMPLE = datetime(2024, 2, 29, 12)
 DIGITS = 15
 """A double has a number of at most this many digits exactly."""
 BoolArray = NDArray[np.bool_]
@@ -76,21 +71,34 @@ def judged_values(values: pa.Array, settings: QuasiIdentifier | SensitiveAttribu
     if isinstance(settings, SensitiveAttribute):
         return values
     if settings.calendar is not None:
-        values, write = _moment_codes(values, settings.calendar), partial(write_moment, calendar=settings.calendar)
+        write = partial(write_moment, calendar=settings.calendar)
+        values = _moment_codes(values, settings.calendar, settings.date_format)
         return values if settings.is_numeric else _written(values, write)
     if not settings.reads_numbers:
         return as_text(values)
     return _numbers(values) if settings.is_numeric else _written(_numbers(values), write_number)
 
 
+def no_value(settings: QuasiIdentifier) -> str:
+    """What a message calls values that do not have the type of a quasi-identifier.
+
+    >>> no_value(QuasiIdentifier(type="date", date_format="%d.%m.%Y"))
+    'no date (such as 29.02.2024) of the years 1 to 9999'
+    """
+    if settings.calendar is None:
+        return f"no finite number of at most {DIGITS} digits"
+    what, form = {"date": ("date", "%Y-%m-%d"), "timestamp": ("time", "%Y-%m-%dT%H:%M:%S")}[settings.calendar]
+    return f"no {what} (such as {EXAMPLE.strftime(settings.date_format or form)}) of the years 1 to 9999"
+
+
 def not_of_type(values: pa.Array, settings: QuasiIdentifier) -> BoolArray:
-    """Whether values do not have the type that the run file declares for a quasi-identifier (see NO_VALUE), shape
-    (n,). Missing values have it.
+    """Whether values do not have the type that the run file declares for a quasi-identifier (see `no_value`),
+    shape (n,). Missing values have it.
     """
     if settings.calendar is None:
         return _not_numbers(values)
     a_day = CODES_A_DAY["timestamp"] // CODES_A_DAY[settings.calendar]
-    codes = _moment_codes(values, settings.calendar)
+    codes = _moment_codes(values, settings.calendar, settings.date_format)
     known = pc.and_(pc.greater_equal(codes, -(-FIRST // a_day)), pc.less_equal(codes, LAST // a_day))
     return _bools(values.is_valid()) & ~_bools(known)
 
@@ -146,11 +154,14 @@ def _matching(texts: pa.Array, pattern: str) -> pa.Array:
     return pc.if_else(pc.match_substring_regex(lines, pattern), lines, pa.scalar(None, pa.string()))
 
 
-def _moment_codes(values: pa.Array, calendar: Calendar) -> pa.Array:
-    """Dates as days, times as microseconds since 1970. Text that is neither becomes missing."""
+def _moment_codes(values: pa.Array, calendar: Calendar, form: str | None) -> pa.Array:
+    """Dates as days, times as microseconds since 1970. Text that is neither becomes missing. form: of texts, or ISO."""
     if pa.types.is_string(values.type):
-        read = partial(_read_moment, calendar=calendar)
-        return _once(values, lambda texts: _made(_matching(texts, MOMENTS[calendar]), read, pa.int64()))
+        read = partial(_read_moment, calendar=calendar, form=form)
+        iso = form is None
+        return _once(
+            values, lambda texts: _made(_matching(texts, MOMENTS[calendar]) if iso else texts, read, pa.int64())
+        )
     return _codes(values.cast(pa.date32() if calendar == "date" else pa.timestamp("us")))
 
 
@@ -159,10 +170,10 @@ def _codes(moments: pa.Array) -> pa.Array:
     return moments.cast(pa.int32() if pa.types.is_date32(moments.type) else pa.int64()).cast(pa.int64())
 
 
-def _read_moment(text: str, calendar: Calendar) -> int | None:
-    """The code of a text of MOMENTS; None of a day that does not exist."""
+def _read_moment(text: str, calendar: Calendar, form: str | None) -> int | None:
+    """The code of a text of MOMENTS, or of this form; None of a day that does not exist."""
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text) if form is None else datetime.strptime(text, form)
     except ValueError:
         return None
     past = moment.replace(tzinfo=None) - EPOCH - (moment.utcoffset() or timedelta(0))
