@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +80,7 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The public folder: `release` (Delta), `certificate.json`, `report.html`."""
+        """The public folder: `release` (Delta), `certificate.json`, `report.html`, `codebook.csv`."""
         return self._output.public_path
 
     @property
@@ -113,6 +115,13 @@ class Release:
     def report(self) -> Report:
         """The report page: show it in a notebook, or open its `path`."""
         return Report(f"{self.path}/report.html", self._text("report.html"))
+
+    @property
+    def codebook(self) -> list[dict[str, str]]:
+        """A dictionary for each column of the release, as in `codebook.csv`: its role, type, form, precision, missing
+        values and treatment.
+        """
+        return list(csv.DictReader(io.StringIO(self._text("codebook.csv"))))
 
     def to_arrow(self) -> pa.Table:
         """The released table as a pyarrow table, in this process's memory."""

@@ -21,7 +21,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, observe, read_files, schema_of, select, session_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.spark_types import delta_schema
-from tclose_spark.table.dictionaries import coded
+from tclose_spark.table.dictionaries import coded, count_missing
 from tclose_spark.table.fingerprint import Fingerprint
 
 ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
@@ -37,7 +37,7 @@ SPARK_WORDS = {
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 """The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-ROWS, DIGEST = "rows", "digest"
+ROWS, DIGEST, MISSING = "rows", "digest", "missing"
 
 
 class DamagedFileError(ValueError):
@@ -46,9 +46,14 @@ class DamagedFileError(ValueError):
 
 @dataclass(frozen=True)
 class ReleasedRows:
-    """The rows of a release. tallies: of its classes (see `tallies.tally_classes`), computed when first used."""
+    """The rows of a release.
+
+    tallies: of its classes (see `tallies.tally_classes`), computed when first used.
+    columns: of the release, in its order.
+    """
 
     tallies: Table
+    columns: Sequence[str]
     _observed: Callable[[], Mapping[str, Any]]
 
     @property
@@ -56,6 +61,12 @@ class ReleasedRows:
         """The fingerprint of the tallied rows; available after the tallies were computed."""
         figures = self._observed()
         return Fingerprint(int(figures[ROWS] or 0), int(figures[DIGEST] or 0))
+
+    @property
+    def missing(self) -> Mapping[str, int]:
+        """The rows without a value in each column; available after the tallies were computed."""
+        figures = self._observed()
+        return {name: int(figures[f"{MISSING}{i}"] or 0) for i, name in enumerate(self.columns)}
 
 
 def read_released(release: Table, folder: str, labels: Sequence[str], sensitive: Sequence[str]) -> ReleasedRows:
@@ -66,15 +77,17 @@ def read_released(release: Table, folder: str, labels: Sequence[str], sensitive:
     """
     released, judged = schema_of(release), [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
-    parts = pa.schema([*schema, pa.field(ROWS, pa.int64()), pa.field(DIGEST, pa.int64())])
+    watched = [ROWS, DIGEST, *(f"{MISSING}{i}" for i in range(len(released.names)))]
+    parts = pa.schema([*schema, *(pa.field(name, pa.int64()) for name in watched)])
     files = read_files(session_of(release), folder, [released.field(name).type for name in judged])
     if files is not None:
         tallied = map_batches(files, _tally_files(released, judged, len(labels), parts), parts)
     else:
         tally = _tally_batches([released.names.index(name) for name in judged], len(labels), parts)
         tallied = map_batches(select(release, released.names), tally, parts)
-    watched, observed = observe(tallied, {ROWS: "sum", DIGEST: "sum"})
-    return ReleasedRows(add_up(select(watched, schema.names), len(labels), schema), observed)
+    observable, observed = observe(tallied, dict.fromkeys(watched, "sum"))
+    tallies = add_up(select(observable, schema.names), len(labels), schema)
+    return ReleasedRows(tallies, released.names, observed)
 
 
 def _tally_files(released: pa.Schema, judged: Sequence[str], labels: int, schema: pa.Schema) -> Mapper:
@@ -142,10 +155,11 @@ def _tally_batches(judged: Sequence[int], labels: int, schema: pa.Schema) -> Map
 
 
 def _tallied(columns: Sequence[pa.Array], text: Sequence[pa.Array], labels: int, schema: pa.Schema) -> pa.RecordBatch:
-    """The tally of some rows, with their fingerprint in its first row."""
+    """The tally of some rows, with their fingerprint and missing values in its first row."""
     found = Fingerprint.of(columns)
     tally = ClassTally.of(text[:labels], None, text[labels:], np.ones(found.rows, dtype=np.int64))
-    part = tally.write(pa.schema(list(schema)[:-2]))
+    counted = [found.rows, found.digest, *map(count_missing, columns)]
+    part = tally.write(pa.schema(list(schema)[: -len(counted)]))
     rest = [None] * (len(part) - 1)
-    figures = [pa.array([n, *rest], pa.int64()) for n in (found.rows, found.digest)]
+    figures = [pa.array([n, *rest], pa.int64()) for n in counted]
     return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=schema)

@@ -53,6 +53,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
+from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -198,6 +199,9 @@ def verify_release(
         "quasi_identifiers": measured_on(spec, named, hierarchies),
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
         "warnings": warnings_of(figures, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
+        "columns": {
+            name: {"type": type_name(schema.field(name)), "missing": missing} for name, missing in rows.missing.items()
+        },
         "fingerprint": str(released),
         "rows": released.rows,
         "expectations_evaluated": len(expectations),

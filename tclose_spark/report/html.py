@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from tclose_spark.measures.diversity import readable_entropy
+from tclose_spark.report.codebook import codebook_entries
 from tclose_spark.report.page import number, render
 from tclose_spark.report.sections import class_sizes, closeness_of_all, guessing_of, precision_of, worst_class
 from tclose_spark.runfile.distances import DISTANCES
@@ -128,6 +129,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     """The template variables of the other sections; those of all classes are empty without their figures."""
     weights = figures.get("weights", {"totals": None})
     found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None, "totals": weights["totals"]}
+    found["codebook"] = codebook_entries(certificate, figures)
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())

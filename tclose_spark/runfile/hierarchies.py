@@ -76,6 +76,24 @@ class HierarchyBuilder(Section):
         """The levels of groups and levels, from the values upward."""
         return self.levels if self.levels is not None else (self.groups or {},)
 
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """What the labels of each level are, in words, the values first; empty if only the labels can show it.
+
+        >>> HierarchyBuilder(dates=("month", "year")).level_names
+        ('the value', 'month', 'year')
+        >>> HierarchyBuilder(prefix=(3, 1)).level_names
+        ('the value', 'the first 3 characters', 'the first character')
+        """
+        if self.dates is not None:
+            return "the value", *self.dates
+        if self.intervals is not None:
+            return "the value", *(f"intervals of {width}" for width in self.intervals)
+        if isinstance(self.prefix, tuple):
+            kept = ("the first character" if n == 1 else f"the first {n} characters" for n in self.prefix)
+            return "the value", *kept
+        return ()
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         forms = [form for form in FORMS if getattr(self, form) is not None]

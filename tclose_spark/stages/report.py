@@ -10,11 +10,12 @@ from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.report.certificate import build_certificate
+from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
@@ -40,6 +41,7 @@ def write_reports(
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
     run.staging.write(REPORT, render_report(certificate, figures))
+    run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
     made = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,11 +12,12 @@ from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, PEOPLE, REPORT, STATE, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import export_name
+from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.population import opened_population
 from tclose_spark.stages.publish import MINIMALITY, public_files
@@ -207,7 +208,7 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
     kept = {name.split("/")[0] for name in listed["internal"]}
     yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
     yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
-    ours = {"release", CERTIFICATE, REPORT, *map(export_name, reported["exports"])}
+    ours = {"release", CERTIFICATE, REPORT, CODEBOOK, *map(export_name, reported["exports"])}
     for name in sorted({*listed["public"], *ours}):
         if name.split("/")[0] not in ours:
             yield f"{run.public.path(name)} is no file of a release"
@@ -216,17 +217,22 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None:
-    """Raises GuaranteeError unless certificate and report follow from the verdict."""
+    """Raises GuaranteeError unless certificate, report and codebook follow from the verdict."""
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     figures = json.loads(json.dumps(verdict.figures))
-    try:
-        page = run.public.read(REPORT)
-    except (ValueError, OSError):
-        raise GuaranteeError(f"{run.public.path(REPORT)} is no text") from None
-    if certificate.get("tool") == again["tool"] and page != render_report(certificate, figures):
-        raise GuaranteeError(f"the report in {run.public.path()} does not describe the release beside it")
+    made: dict[str, Callable[[], str]] = {
+        REPORT: lambda: render_report(certificate, figures),
+        CODEBOOK: lambda: codebook_csv(codebook_entries(certificate, figures)),
+    }
+    for name, make in made.items():
+        try:
+            text = run.public.read(name)
+        except (ValueError, OSError):
+            raise GuaranteeError(f"{run.public.path(name)} is no text") from None
+        if certificate.get("tool") == again["tool"] and text != make():
+            raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
 
 
 def _certificate(run: Run) -> dict[str, Any]:

@@ -40,6 +40,16 @@ def codes_of(column: pa.DictionaryArray) -> IntArray:
     return np.asarray(column.indices.to_numpy(), dtype=np.int64)
 
 
+def count_missing(column: pa.DictionaryArray) -> int:
+    """The number of rows of a `coded` column without a value.
+
+    >>> count_missing(coded(pa.array(["flu", None, None])))
+    2
+    """
+    missing = np.flatnonzero(~column.dictionary.is_valid().to_numpy(zero_copy_only=False))
+    return int(np.count_nonzero(np.isin(codes_of(column), missing)))
+
+
 def decoded(column: pa.Array) -> pa.Array:
     """The inverse of `coded`."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

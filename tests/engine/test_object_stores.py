@@ -103,6 +103,7 @@ def test_a_release_from_and_to_stores(
     assert not [name for name in first if "lock" in name or "staging" in name]
     assert {name.split("/")[2] for name in first if name.startswith("releases/")} == {
         "certificate.json",
+        "codebook.csv",
         "release",
         "release_csv",
         "release_parquet",

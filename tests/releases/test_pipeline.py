@@ -56,7 +56,12 @@ def mode(path: Path) -> str:
 
 
 def test_the_files_of_a_finished_run(finished: Path) -> None:
-    assert {path.name for path in (finished / "public").iterdir()} == {"release", "certificate.json", "report.html"}
+    assert {path.name for path in (finished / "public").iterdir()} == {
+        "release",
+        "certificate.json",
+        "report.html",
+        "codebook.csv",
+    }
     internal = {path.name for path in (finished / "internal").iterdir()}
     assert internal >= {"classes", "linked", "validation", "run.json"}
     assert "staging" not in internal
@@ -280,7 +285,12 @@ def test_other_files_of_the_same_rows(
     for i, first in enumerate((0, 7, 30)):
         pq.write_table(shuffled.slice(first, (7, 23, 18)[i]), tmp_path / f"people.parquet/{i}.parquet")
     assert pipeline.release(open_run(path))["release"]["fingerprint"] == certificate["release"]["fingerprint"]
-    assert {each.name for each in (tmp_path / "to/publish").iterdir()} == {"release", "certificate.json", "report.html"}
+    assert {each.name for each in (tmp_path / "to/publish").iterdir()} == {
+        "release",
+        "certificate.json",
+        "report.html",
+        "codebook.csv",
+    }
     assert mode(tmp_path / "to/keep") == "0o700"
     assert not (tmp_path / "to/keep/linked").exists()
 
@@ -296,7 +306,7 @@ def test_an_output_behind_a_uri(
     run = open_run(conf, f"output.path=file://{tmp_path}/out")
     assert pipeline.release(run)["release"]["fingerprint"] == certificate["release"]["fingerprint"]
     public = {path.name for path in (tmp_path / "out/public").iterdir() if not path.name.startswith(".")}
-    assert public == {"release", "certificate.json", "report.html"}
+    assert public == {"release", "certificate.json", "report.html", "codebook.csv"}
     assert mode(internal) == "0o700"
     assert not (internal / "staging").exists()
     with pytest.raises(ConfigurationError, match="holds a finished release"):

@@ -196,6 +196,9 @@ class Found:
     def __init__(self, folder: Path) -> None:
         self.run = yaml.safe_load((folder / "run.yaml").read_text())
         self.release = read_release(folder / "out")
+        fields = deltalake.DeltaTable(str(folder / "out/public/release")).schema().fields
+        spark = {"integer": "int", "long": "bigint"}
+        self.types = {field.name: spark.get(field.type.type, field.type.type) for field in fields}
         self.quasi, self.sensitive = (
             self.run["attributes"][f"{role}"] for role in ("quasi_identifiers", "sensitive_attributes")
         )
@@ -439,6 +442,10 @@ class Found:
     def figures(self) -> dict[str, Any]:
         """What the page shows of all classes."""
         return {
+            "columns": {
+                name: {"type": self.types[name], "missing": sum(value is None for value in values)}
+                for name, values in self.release.items()
+            },
             "extremes": self.extremes(),
             "spreads": {
                 "sizes": self.sizes(),

@@ -90,7 +90,7 @@ def ready(reported: Path, finished: Path, tmp_path: Path) -> Path:
 
 def staged(output: Path) -> dict[str, bytes]:
     """What is ready to be public."""
-    names = ("release", "report.html", "certificate.json")
+    names = ("release", "codebook.csv", "report.html", "certificate.json")
     return {name: it for name, it in tree(output / "internal/staging").items() if name.split("/")[0] in names}
 
 

@@ -387,6 +387,7 @@ NOT_RECOMPUTED: dict[str, Damage] = {
 REWRITTEN: dict[str, Damage] = {
     "the report edited": text_of("public/report.html", "</h1>", ", and is harmless</h1>"),
     "the report's figure edited": text_of("public/report.html", r"\b48\b", "480"),
+    "the codebook edited": text_of("public/codebook.csv", "quasi-identifier", "insensitive attribute"),
     "the report emptied": content("public/report.html", lambda whole: b""),
     "a row less": rewritten(lambda release: release.iloc[1:]),
     "a row twice": rewritten(lambda release: pd.concat([release, release.iloc[:1]])),
@@ -414,6 +415,7 @@ GONE: dict[str, Damage] = {
     ],
     "the certificate": gone("public/certificate.json"),
     "the report": gone("public/report.html"),
+    "the codebook": gone("public/codebook.csv"),
     "the state of the run": gone("internal/run.json"),
     "the state of the run, cut short": content("internal/run.json", lambda whole: whole[:-10]),
     "the state of the run, without what repeats": text_of("internal/run.json", '"repeated"', '"other"'),

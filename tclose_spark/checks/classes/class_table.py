@@ -186,6 +186,7 @@ class JudgedQuasi:
     """A quasi-identifier to verify: its published columns (two for bounds), the loss and the limit of its labels.
 
     covers: whether labels cover the values of their rows. An aggregate does not, and its loss is unknown.
+    levels: of its hierarchy in words, the values first; empty if they have no words.
     """
 
     name: str
@@ -193,6 +194,7 @@ class JudgedQuasi:
     loss: LabelLoss
     coarsest: Coarsest | None = None
     covers: bool = True
+    levels: Sequence[str] = ()
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""

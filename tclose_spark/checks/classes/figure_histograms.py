@@ -4,7 +4,7 @@ number of classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
@@ -113,12 +113,13 @@ class PrecisionHistogram:
     """How coarse the label of a quasi-identifier is.
 
     label: its published column, or the first of two. Numbers are binned by interval width, sets by size (both follow
-    from the loss), nodes by height above the value.
+    from the loss), nodes by height above the value. levels: the hierarchy's in words, the values first; may be empty.
     """
 
     name: str
     label: str
     loss: LabelLoss
+    levels: Sequence[str] = ()
     heights: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,7 +156,7 @@ class PrecisionHistogram:
         if self.loss.numeric or self.loss.sets:
             most = f"{WIDTHS[i - 1]:,.6f}".rstrip("0").rstrip(".") if i <= len(WIDTHS) else "more"
             return f"up to {most} wide" if self.loss.numeric else f"a set of up to {most}"
-        return f"level {i} of its hierarchy"
+        return self.levels[i] if i < len(self.levels) else f"level {i} of its hierarchy"
 
 
 def count_by_bin(bins: IntArray, sizes: IntArray) -> dict[int, tuple[int, int]]:

@@ -215,7 +215,7 @@ def _histograms(
         yield ("guess", a.name), ShareHistogram(a.column("mode"), over="size")
         yield ("gain", a.name), ShareHistogram(a.column("gain"))
     for q in quasi:
-        yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss)
+        yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, q.levels)
 
 
 def _criteria(a: JudgedAttribute) -> list[Criterion]:

@@ -69,7 +69,8 @@ def judged_quasi(
             sets=settings.generalization == "set",
         )
         limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
-        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers))
+        levels = settings.hierarchy.level_names if isinstance(settings.hierarchy, HierarchyBuilder) else ()
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels))
     return judged
 
 

@@ -1,0 +1,133 @@
+"""The codebook of a release: what each published column is, and what was done to it, in words."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from tclose_spark.report.page import number, percent
+from tclose_spark.runfile.distances import DISTANCES
+
+INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
+"""What the intervals of a quasi-identifier are of, by its type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookEntry:
+    """A column of the release.
+
+    type: as Spark names it. form: what its values are. precision: the share of the rows at each precision. missing: the
+    rows without a value. treatment: what was done to the column.
+    """
+
+    column: str
+    role: str
+    type: str
+    form: str
+    precision: str
+    missing: int
+    treatment: str
+
+
+def codebook_entries(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> list[CodebookEntry]:
+    """An entry for each column, in the order of the release.
+
+    figures: the verifier's, with the type and the missing values of each column (none without them), and optionally
+        `spreads`.
+    """
+    words = {column: (role, *rest) for role, entries in _described(certificate) for column, *rest in entries}
+    spreads = (figures.get("spreads") or {}).get("precision", {})
+    entries = []
+    for column, found in figures.get("columns", {}).items():
+        role, name, form, treatment = words.get(column, INSENSITIVE)
+        entries.append(
+            CodebookEntry(
+                column=column,
+                role=role,
+                type=found["type"],
+                form=form,
+                precision=_precision(spreads.get(name, ())),
+                missing=found["missing"],
+                treatment=treatment,
+            )
+        )
+    return entries
+
+
+def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
+    """The codebook as CSV with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(CodebookEntry)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(asdict, entries))
+    return text.getvalue()
+
+
+UNCHANGED = "the value of the input"
+INSENSITIVE = ("insensitive attribute", "", UNCHANGED, "published unchanged; no guarantee covers it")
+Described = Iterator[tuple[str, str, str, str]]
+"""(column, its quasi-identifier or none, form, treatment)."""
+
+
+def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Described]]:
+    """The columns of each role other than the insensitive ones."""
+    yield "quasi-identifier", _quasi_identifiers(certificate)
+    yield "sensitive attribute", _sensitive(certificate)
+    yield "pseudonym", _pseudonyms(certificate)
+    yield "weight", _weight(certificate)
+
+
+def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
+    columns = certificate["release"]["columns"]
+    for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
+        kind = INTERVALS.get(entry["type"], "value")
+        if "aggregate" in entry:
+            yield name, name, f"the {entry['aggregate']} of its class", "replaced by an aggregate of its class"
+        elif name in columns:
+            yield name, name, _form(entry, kind), "generalized to a label that covers all values of its class"
+        else:
+            for end, which in (("min", "lowest"), ("max", "highest")):
+                treatment = "generalized to an interval that covers all values of its class"
+                yield f"{name}_{end}", name, f"the {which} {kind} of an interval", treatment
+
+
+def _form(entry: Mapping[str, Any], kind: str) -> str:
+    if "hierarchy" in entry:
+        return "a value, a group of values from its hierarchy, or * (any value)"
+    if kind != "value":
+        return f"a {kind}, an interval of {kind}s [lowest, highest], or * (any value)"
+    if entry.get("generalization") == "set":
+        return "a value, a set of values {a, b}, or * (any value)"
+    return "a value, or * (any value)"
+
+
+def _sensitive(certificate: Mapping[str, Any]) -> Described:
+    for name, entry in certificate["attributes"]["sensitive"].items():
+        t = certificate["guarantees"]["t"].get(name)
+        close = "no limit on its distance from the table"
+        if t is not None and t["required"] is not None:
+            meaning = DISTANCES[t["distance"]].meaning
+            close = f"in each class at most {number(t['required'])} from its distribution in the table ({meaning})"
+        merged = "spellings were merged" if "text" in entry else "published unchanged"
+        yield name, "", "a value of the input", f"{merged}; {close}"
+
+
+def _pseudonyms(certificate: Mapping[str, Any]) -> Described:
+    for column in certificate.get("pseudonyms", {}):
+        yield column, "", "a keyed hash", "replaces a direct identifier; links the rows of a person"
+
+
+def _weight(certificate: Mapping[str, Any]) -> Described:
+    weights = certificate.get("weights", {"published": False})
+    if weights["published"]:
+        rounded = f"rounded to multiples of {weights['round_to']}" if "round_to" in weights else "published unchanged"
+        yield weights["column"], "", "the number of people whom a row stands for", f"{rounded}; no guarantee covers it"
+
+
+def _precision(bins: Sequence[Mapping[str, Any]]) -> str:
+    """The share of the rows at each precision, finest first."""
+    rows = sum(each["rows"] for each in bins)
+    return "; ".join(f"{each['precision']}: {percent(each['rows'] / rows)} of rows" for each in bins)
