@@ -339,7 +339,12 @@ def test_a_folder_keeps_its_mode_and_its_place_behind_a_link(
     (copy / "public").symlink_to(place)
     pipeline.publish(open_run(conf, f"output.path={copy}"))
     assert (copy / "public").is_symlink()
-    assert sorted(path.name for path in place.iterdir()) == ["certificate.json", "release", "report.html"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "certificate.json",
+        "codebook.csv",
+        "release",
+        "report.html",
+    ]
     assert oct(place.stat().st_mode & 0o777) == "0o750"
     assert [path.name for path in place.parent.iterdir()] == ["place"]
 
