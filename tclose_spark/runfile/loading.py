@@ -18,7 +18,7 @@ from yaml.error import Mark
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.runfile.problems import Lines, explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
-from tclose_spark.runfile.section import Section
+from tclose_spark.runfile.section import known_keys
 from tclose_spark.runfile.spec import ReleaseSpec
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -172,17 +172,10 @@ def _override(tree: dict[str, Any], assignment: str) -> None:
         section = section[head]
 
 
-def explain(error: ValidationError, method: str | None = None, section: str = "") -> str:
-    """A line per problem: the key, what was found, what was expected. method: the method that the run file names.
-    section: the section that was validated, if not a whole run file.
-    """
+def explain(error: ValidationError, method: str | None = None) -> str:
+    """A line per problem: the key, what was found, what was expected. method: the method that the run file names."""
     known_methods()  # so that the keys of their settings are known
-    known = {key for section in _sections(Section) for key in section.model_fields}
-    return explain_problems(error, known, method, section)
-
-
-def _sections(section: type[Section]) -> set[type[Section]]:
-    return {section}.union(*(_sections(below) for below in section.__subclasses__()))
+    return explain_problems(error, known_keys(), method)
 
 
 class RunFile(dict[str, Any]):

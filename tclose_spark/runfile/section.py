@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, Va
 from pydantic._internal._model_construction import ModelMetaclass
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.problems import explain_problems
 from tclose_spark.runfile.quantities import parse_number
 
 
@@ -57,12 +58,19 @@ class _Explained(ModelMetaclass):
         try:
             return super().__call__(*args, **settings)
         except ValidationError as error:
-            from tclose_spark.runfile.loading import explain
-
-            raise ConfigurationError(explain(error, section=self.__name__)) from None
+            raise ConfigurationError(explain_problems(error, known_keys(), section=self.__name__)) from None
 
 
 class Section(BaseModel, metaclass=_Explained):
     """A section of the run file: frozen, strictly typed, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+def known_keys() -> set[str]:
+    """The keys of all sections that were imported."""
+    return {key for section in _with_those_below(Section) for key in section.model_fields}
+
+
+def _with_those_below(section: type[Section]) -> set[type[Section]]:
+    return {section}.union(*(_with_those_below(below) for below in section.__subclasses__()))
