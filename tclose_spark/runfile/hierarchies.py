@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -13,7 +15,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema,
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 from tclose_spark.runfile.text import value_text
 
-FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels")
+FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels", "ranges")
+WITH_OTHER = ("groups", "levels", "ranges")
 DatePart = Literal["hour", "day", "month", "quarter", "half", "year", "decade"]
 DATE_PARTS: tuple[DatePart, ...] = ("hour", "day", "month", "quarter", "half", "year", "decade")
 ROOT = "*"
@@ -39,11 +42,54 @@ def _texts(value: Any) -> Any:
     }
 
 
+def _tables(value: Any) -> Any:
+    """A table of ranges as a tuple of one, and a single range as a list of one."""
+    tables = (value,) if isinstance(value, dict) else as_tuple(value)
+    if not isinstance(tables, tuple):
+        return value
+    return tuple(
+        {label: list(_many(ranges)) for label, ranges in table.items()} if isinstance(table, dict) else table
+        for table in tables
+    )
+
+
+CODE = re.compile(r"([A-Za-z]*)([0-9]+)")
+
+
+@dataclass(frozen=True)
+class CodeRange:
+    """The codes from one to another, both included. A code is letters and a whole number: `("", 140)`, `("V", 1)`."""
+
+    first: tuple[str, int]
+    last: tuple[str, int]
+
+    @staticmethod
+    def of(text: str) -> CodeRange:
+        """The range that a run file writes.
+
+        >>> CodeRange.of("001-139").holds(("", 42)), CodeRange.of("V01-V09").holds(("V", 10))
+        (True, False)
+
+        Raises:
+            ValueError: if it is none.
+        """
+        ends = [CODE.fullmatch(end.strip()) for end in text.split("-")]
+        found = [(end[1].upper(), int(end[2])) for end in ends if end is not None]
+        if len(found) != len(ends) or len(ends) > 2 or len(found[0][0]) != len(found[-1][0]) or found[0] > found[-1]:
+            raise ValueError(f"{text!r} is no range of codes; expected one such as 140-239, V01-V09 or 042")
+        return CodeRange(found[0], found[-1])
+
+    def holds(self, code: tuple[str, int]) -> bool:
+        """Whether a code is in it."""
+        return len(code[0]) == len(self.first[0]) and self.first <= code <= self.last
+
+
 Positive = Annotated[int, Field(ge=1)]
 VALUES = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
 GROUPS = WithJsonSchema({"type": "object", "additionalProperties": VALUES}, mode="validation")
 Groups = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_texts), GROUPS]
 """Labels with their members, in order."""
+RANGES = {"type": "object", "additionalProperties": {"anyOf": [{"type": ["string", "integer"]}, VALUES]}}
 
 
 class HierarchyBuilder(Section):
@@ -63,8 +109,19 @@ class HierarchyBuilder(Section):
     """The values that each label stands for; `*` is above the labels."""
     levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None
     """Groups of values, then groups of their labels, and so on."""
+    ranges: (
+        Annotated[
+            Literal["icd9"] | tuple[Groups, ...],
+            BeforeValidator(_tables),
+            WithJsonSchema({"anyOf": [{"const": "icd9"}, RANGES, {"type": "array", "items": RANGES, "minItems": 1}]}),
+        ]
+        | None
+    ) = None
+    """The ranges of codes that each label stands for, such as `140-239`; a list of such tables, the finest first; or
+    `icd9`: categories, sections and chapters of ICD-9.
+    """
     other: str | None = None
-    """For groups and levels, the label of all values that no group names."""
+    """For groups, levels and ranges, the label of all values that no group or range holds."""
 
     @property
     def form(self) -> str:
@@ -101,8 +158,8 @@ class HierarchyBuilder(Section):
             raise ValueError(f"expected the path of a CSV, or one of {', '.join(f'{form}: ..' for form in FORMS)}")
         if getattr(self, forms[0]) in ((), {}):
             raise ValueError(f"{forms[0]} is empty; expected at least one")
-        if self.other is not None and forms[0] not in ("groups", "levels"):
-            raise ValueError("other is for groups and levels")
+        if self.other is not None and forms[0] not in WITH_OTHER:
+            raise ValueError("other is for groups, levels and ranges")
         if self.intervals is not None:
             _check_widths(self.intervals)
         if isinstance(self.prefix, tuple) and any(a <= b for a, b in pairwise(self.prefix)):
@@ -113,6 +170,8 @@ class HierarchyBuilder(Section):
                 raise ValueError(f"dates are {', '.join(self.dates)}; expected coarser parts from level to level")
         if forms[0] in ("groups", "levels"):
             _check_groups(self.grouped, self.other)
+        if isinstance(self.ranges, tuple):
+            _check_ranges(self.ranges, self.other)
         return self
 
 
@@ -146,6 +205,25 @@ def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | No
             if lost and other is None:
                 raise ValueError(f"the label {lost[0]!r} is in no group of the level above; name it, or give other")
         below = {*groups, *([] if other is None else [other])}
+
+
+def _check_ranges(tables: Sequence[Mapping[str, Sequence[str]]], other: str | None) -> None:
+    """Raises ValueError unless ranges of a table are apart, and each is inside one label of the next table."""
+    if not all(table and all(table.values()) for table in tables):
+        raise ValueError("a table of ranges is empty; expected labels with their ranges")
+    if other == ROOT or any(ROOT in table for table in tables):
+        raise ValueError("'*' stands for the whole domain, and is above all ranges already; leave it out")
+    parsed = [[(label, CodeRange.of(text)) for label, texts in table.items() for text in texts] for table in tables]
+    for ranges in parsed:
+        ordered = sorted((one for _, one in ranges), key=lambda one: (len(one.first[0]), one.first))
+        if any(a.holds(b.first) for a, b in pairwise(ordered)):
+            raise ValueError("two ranges of a table overlap; expected one label for each code")
+    for fine, coarse in pairwise(parsed):
+        above: dict[str, str] = {}
+        for label, one in fine:
+            holding = [of for of, wide in coarse if wide.holds(one.first) and wide.holds(one.last)]
+            if not holding or above.setdefault(label, holding[0]) != holding[0]:
+                raise ValueError(f"the ranges of {label!r} are not inside one range, or label, of the next table")
 
 
 def _kind(value: Any) -> str:

@@ -189,6 +189,8 @@ BUILDERS = st.sampled_from(
         HierarchyBuilder(order=2),
         HierarchyBuilder(order=3),
         HierarchyBuilder(groups={"some": ("A", "B1", "C22")}, other="others"),
+        HierarchyBuilder(ranges=[{"some": "A1-A99"}, {"more": "A1-B500"}], other="others"),
+        HierarchyBuilder(ranges="icd9", other="others"),
     ]
 )
 

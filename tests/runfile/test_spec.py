@@ -157,13 +157,22 @@ WRONG = [
         f"{QUASI}.zip.hierarchy: .*expected the path of a CSV, or one of",
     ),
     (f"{QUASI}.zip.hierarchy={{prefx: 1}}", f"{QUASI}.zip.hierarchy.prefx: unknown key; did you mean 'prefix'"),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-x}}}}", f"{QUASI}.zip.hierarchy: '1-x' is no range of codes; expected"),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{a: 9-1}}}}", f"{QUASI}.zip.hierarchy: '9-1' is no range of codes"),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-5, b: 5-9}}}}", f"{QUASI}.zip.hierarchy: two ranges of a table overlap"),
+    (
+        f"{QUASI}.zip.hierarchy={{ranges: [{{a: 1-5}}, {{b: 3-9}}]}}",
+        f"{QUASI}.zip.hierarchy: the ranges of 'a' are not inside one range, or label, of the next table",
+    ),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{}}}}", f"{QUASI}.zip.hierarchy: a table of ranges is empty"),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{'*': 1-5}}}}", f"{QUASI}.zip.hierarchy: '\\*' stands for the whole domain"),
     (f"{QUASI}.zip.hierarchy={{prefix: 0}}", f"{QUASI}.zip.hierarchy.prefix: found 0; expected"),
     (
         f"{QUASI}.zip.hierarchy={{prefix: [1, 3]}}",
         f"{QUASI}.zip.hierarchy: prefix is .*expected fewer characters from level",
     ),
     (f"{QUASI}.zip.hierarchy={{order: 1}}", f"{QUASI}.zip.hierarchy.order: found 1; expected 2 or more"),
-    (f"{QUASI}.zip.hierarchy={{order: 2, other: x}}", f"{QUASI}.zip.hierarchy: other is for groups and levels"),
+    (f"{QUASI}.zip.hierarchy={{order: 2, other: x}}", f"{QUASI}.zip.hierarchy: other is for groups, levels and ranges"),
     (
         f"{QUASI}.zip.hierarchy={{dates: [week]}}",
         rf"{QUASI}.zip.hierarchy.dates.0: found 'week'; expected 'hour', 'day', ",

@@ -7,12 +7,16 @@ or None for a value that does not fit the form. Labels depend on the values and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from importlib.resources import files
 
-from tclose_spark.runfile.hierarchies import DatePart, HierarchyBuilder
+import yaml
+
+from tclose_spark.runfile.hierarchies import CODE, CodeRange, DatePart, HierarchyBuilder
 from tclose_spark.table.domains import number
 
 Above = list[tuple[str, ...] | None]
@@ -21,6 +25,7 @@ Above = list[tuple[str, ...] | None]
 MOMENT = re.compile(
     r"([+-]?[0-9]{4,})-([0-9]{2})-([0-9]{2})(?:[ T]([01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?Z?\Z"
 )
+LAST = ("\U0010ffff", 0)  # the place of values that are no code
 LEAP = 2000  # any year with all days
 
 
@@ -158,3 +163,77 @@ def grouped(values: Sequence[str], builder: HierarchyBuilder) -> Above:
             labels.append(label)
         above.append(tuple(labels) if len(labels) == len(label_of) else None)
     return above
+
+
+def in_ranges(values: Sequence[str], builder: HierarchyBuilder) -> Above:
+    """Codes by the ranges that hold their whole number; those of ICD-9 by category, section and chapter. A code in no
+    range of a fine table has its label of the next table. One in no range of the last has `other`, if there is one.
+
+    >>> in_ranges(["10.2", "V7"], HierarchyBuilder(ranges={"food": "10-12"}, other="none"))
+    [('food',), ('none',)]
+    >>> in_ranges(["250.83", "4019", "V57", "?"], HierarchyBuilder(ranges="icd9"))[:2]
+    [('250.*', '249-259', '240-279'), ('401.*', '401-405', '390-459')]
+    """
+    tables, own = _tables(builder), builder.ranges == "icd9"
+    none = None if builder.other is None else (builder.other,) * (len(tables) + own)
+    above: Above = []
+    for value in values:
+        category = _category(value, own)
+        labels: list[str] = []
+        for table in reversed(tables):
+            label = _label(table, category) or (labels[0] if labels else None)
+            labels = [label, *labels] if label is not None else labels
+        above.append((*([f"{category}.*"] if own else []), *labels) if labels else none)
+    return above
+
+
+def by_range(values: Sequence[str], builder: HierarchyBuilder) -> list[str]:
+    """Values in the order of the tables, then by code: an order that the presence of other values does not change.
+
+    >>> by_range(["3", "20", "0015"], HierarchyBuilder(ranges={"high": "10-19", "low": "1-9"}, other="none"))
+    ['0015', '3', '20']
+    """
+    tables = _tables(builder)
+    places = [{label: i for i, label in enumerate(dict.fromkeys(table.values()))} for table in reversed(tables)]
+
+    def place(value: str, labels: tuple[str, ...] | None) -> tuple[list[int], tuple[str, int]]:
+        upward = reversed(labels[-len(tables) :]) if labels is not None else [""] * len(tables)
+        code = _code(_category(value, builder.ranges == "icd9")) or LAST
+        return [of.get(label, len(of)) for of, label in zip(places, upward, strict=True)], code
+
+    pairs = sorted(zip(values, in_ranges(values, builder), strict=True), key=lambda pair: place(*pair))
+    return [value for value, _ in pairs]
+
+
+def _tables(builder: HierarchyBuilder) -> tuple[Mapping[CodeRange, str], ...]:
+    """The label of each range, the finest table first."""
+    if builder.ranges == "icd9":
+        return _icd9()
+    return tuple(
+        {CodeRange.of(text): label for label, texts in table.items() for text in texts}
+        for table in builder.ranges or ()
+        if not isinstance(table, str)
+    )
+
+
+def _category(value: str, icd9: bool) -> str:
+    """What is before the dot of a code. Of ICD-9 without a dot, the first three characters, four of E codes."""
+    code = value.partition(".")[0].strip().upper()
+    return code[: 4 if code.startswith("E") else 3] if icd9 else code
+
+
+def _code(category: str) -> tuple[str, int] | None:
+    match = CODE.fullmatch(category)
+    return None if match is None else (match[1], int(match[2]))
+
+
+def _label(table: Mapping[CodeRange, str], category: str) -> str | None:
+    code = _code(category)
+    return None if code is None else next((label for one, label in table.items() if one.holds(code)), None)
+
+
+@cache
+def _icd9() -> tuple[Mapping[CodeRange, str], ...]:
+    """Sections and chapters."""
+    listed = yaml.safe_load(files(__package__).joinpath("icd9.yaml").read_text(encoding="utf-8"))
+    return tuple({CodeRange.of(text): text for text in listed[level].split()} for level in ("sections", "chapters"))

@@ -21,6 +21,7 @@ HOMELESS = {
     "dates": "neither a date (such as 2024-02-29) nor a time; correct them, or use another form",
     "groups": "in no group; name them, or give other: LABEL",
     "levels": "in no group; name them, or give other: LABEL",
+    "ranges": "in no range; add theirs, or give other: LABEL",
 }
 """What values are that a form has no place for, and what to do."""
 
@@ -89,7 +90,7 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
         builder = _as_written(builder, present, key) if numeric else builder
         values = list(dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]))
     else:
-        values = present
+        values = builders.by_range(present, builder) if builder.ranges is not None else present
     above = _labels(builder, values)
     lost = [value for value, labels in zip(values, above, strict=True) if labels is None]
     if lost:
@@ -114,6 +115,8 @@ def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:
         return builders.dates(values, builder.dates)
     if builder.order is not None:
         return builders.in_order(values, builder.order)
+    if builder.ranges is not None:
+        return builders.in_ranges(values, builder)
     return builders.grouped(values, builder)
 
 

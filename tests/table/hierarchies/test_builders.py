@@ -92,6 +92,31 @@ FORMS = {
         {"values": ["Bonn", "Pisa"], "groups": {"Bonn": ["Bonn"], "Italy": ["Pisa"]}},
         ["Bonn/Bonn/*", "Pisa/Italy/*"],
     ),
+    "ranges of numbers": (
+        {"values": ["0112", "250.7"], "ranges": {"crops": ["100-199", 7], "mining": "200-299"}},
+        ["0112/crops/*", "250.7/mining/*"],
+    ),
+    "ranges of codes with letters": (
+        {"values": ["D10", "A99", "B01", "C5"], "ranges": {"infections": "A00-B99", "tumours": ["C00-D48"]}},
+        ["A99/infections/*", "B01/infections/*", "C5/tumours/*", "D10/tumours/*"],
+    ),
+    "ranges of ranges, and a code in a wide one only": (
+        {"values": ["1", "7", "9", "?"], "ranges": [{"a": "1-5"}, {"b": "1-8"}], "other": "rest"},
+        ["1/a/b/*", "7/b/b/*", "9/rest/rest/*", "?/rest/rest/*"],
+    ),
+    "ICD-9 with and without zeros, dots and letters": (
+        {"values": ["8", "008.6", "042", "0421", "V57", "E9090", "250.83", "19"], "ranges": "icd9"},
+        [
+            "8/8.*/001-009/001-139/*",
+            "008.6/008.*/001-009/001-139/*",
+            "042/042.*/042-042/001-139/*",
+            "0421/042.*/042-042/001-139/*",
+            "19/19.*/001-139/001-139/*",
+            "250.83/250.*/249-259/240-279/*",
+            "V57/V57.*/V50-V59/V01-V91/*",
+            "E9090/E909.*/E900-E909/E000-E999/*",
+        ],
+    ),
     "missing values are no leaf": ({"values": {"12": 1, None: 4}, "prefix": 1}, ["12/1*/*"]),
 }
 
@@ -110,6 +135,10 @@ REFUSED = {
     "no group": (
         {"values": {"a": 1, "Zebulon": 3}, "groups": {"x": ["a"]}},
         r"key\.groups: 1 value in 3 rows is in no group; name them, or give other",
+    ),
+    "no range": (
+        {"values": {"12": 1, "Zebulon": 3, "V12": 1}, "ranges": {"x": "1-99"}},
+        r"key\.ranges: 2 values in 4 rows are in no range; add theirs, or give other",
     ),
     "like a label": (
         {"values": {"Z***": 2, "Zebu": 1}, "prefix": 1},
@@ -203,3 +232,14 @@ def test_an_outline_counts_rows_leaves_and_what_has_none():
         ("c", 1, 3, 0),
     ]
     assert np.prod(outline.labels) == 8
+
+
+def test_every_category_of_icd9_has_a_chapter_and_sections_are_inside_chapters():
+    codes = [f"{n:03d}" for n in range(1, 1000)] + [f"V{n:02d}" for n in range(1, 92)] + [f"E{n}" for n in range(1000)]
+    made = build(codes, ranges="icd9")
+    assert {path[-2] for path in made.paths if path[0] in ("001", "139")} == {"001-139"}
+    assert len({path[-2] for path in made.paths}) == 19
+    for path in made.paths:
+        for label in path[2:4]:
+            first, last = label.split("-")
+            assert first <= path[0] <= last or path[0][0] == "E"
