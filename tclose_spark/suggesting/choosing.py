@@ -11,6 +11,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
 from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.column_names.hints import words_of
 
 MOST_QUASI = 8  # with more, labels are hardly informative
 MOST_SENSITIVE = 2
@@ -23,6 +24,7 @@ class ChosenRoles:
 
     more_quasi, more_sensitive: further candidates, which the release leaves out and the run file lists.
     open: columns whose role neither name nor figures show; also left out.
+    weights: numbers of people whom a row of a survey stands for; the run file has the first.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -32,6 +34,7 @@ class ChosenRoles:
     more_quasi: tuple[SuggestedColumn, ...]
     more_sensitive: tuple[SuggestedColumn, ...]
     open: tuple[SuggestedColumn, ...]
+    weights: tuple[SuggestedColumn, ...] = ()
 
     @property
     def left_out(self) -> tuple[SuggestedColumn, ...]:
@@ -76,6 +79,7 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
         more_quasi=tuple(quasi[MOST_QUASI:]),
         more_sensitive=tuple(one for one in sensitive if one not in chosen),
         open=tuple(one for one in of("open") if one.name not in used),
+        weights=tuple(sorted(of("weight"), key=_of_households)),
     )
 
 
@@ -95,6 +99,11 @@ def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> C
         else:
             kept.append(one)
     return replace(choice, insensitive=tuple(kept), open=(*choice.open, *lost))
+
+
+def _of_households(one: SuggestedColumn) -> bool:
+    """A sort key: weights of persons first."""
+    return bool({"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"} & set(words_of(one.name)))
 
 
 def _most_harmful(ranked: Sequence[SuggestedColumn]) -> Sequence[SuggestedColumn]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from tclose_spark.runfile.attributes import Text
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.column_names.code_systems import CodeSystem, code_system
 from tclose_spark.table.columns.patterns import (
     BOOLEAN,
     CODED_NUMBER,
@@ -37,10 +38,11 @@ SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
 class WholeCounts:
     """Counts of a column in the whole table.
 
-    missing: NULL, NaN or empty values. distinct: an estimate, without missing values.
+    missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
+    estimated: whether `distinct` is an estimate.
     not_numbers: values that are not a finite number of at most 15 digits.
     marked: texts that have a meaning in a release (`*`, `{..}`).
-    iso_dates: texts that are dates such as 2020-12-31.
+    iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
     """
 
     rows: int
@@ -49,6 +51,8 @@ class WholeCounts:
     not_numbers: int
     marked: int
     iso_dates: int = 0
+    iso_times: int = 0
+    estimated: bool = False
 
     @property
     def present(self) -> int:
@@ -69,6 +73,8 @@ class ColumnFacts:
     identifying, placeholders: rows by what their values look like, and by the word they hold.
     dates, booleans, coded: rows whose values look like one.
     twice: texts that are the same number as another text.
+    fractions: values that are no whole number.
+    system: the code system of its values, if they have one.
     spellings: values that differ from another only in spelling. text: the options that unite them.
     """
 
@@ -90,6 +96,8 @@ class ColumnFacts:
     booleans: int = 0
     coded: int = 0
     twice: int = 0
+    fractions: int = 0
+    system: CodeSystem | None = None
     spellings: int = 0
     text: Mapping[str, str | bool]
 
@@ -105,10 +113,18 @@ class ColumnFacts:
         return self.kind in ("date", "timestamp") or (self.kind == "text" and 0 < self.present == self.dates)
 
     @property
-    def is_calendar(self) -> bool:
-        """Whether every value of the table is a date or a time from which a hierarchy can be built."""
-        in_iso = self.kind == "text" and 0 < self.whole.present == self.whole.iso_dates
-        return self.kind in ("date", "timestamp") or in_iso
+    def calendar(self) -> Literal["date", "timestamp"] | None:
+        """What every value of the table is, in a form that a release reads; None if they are neither, or both."""
+        if self.kind == "date" or self.kind == "timestamp":
+            return self.kind
+        read, present = self.whole, self.whole.present if self.kind == "text" else 0
+        return "date" if 0 < present == read.iso_dates else "timestamp" if 0 < present == read.iso_times else None
+
+    @property
+    def are_all_numbers(self) -> bool:
+        """Whether every value in the table is a number, perhaps with leading zeros; of texts, none equals another."""
+        known = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.twice)
+        return known and self.whole.present > 0 and not self.whole.not_numbers
 
     @property
     def uniqueness(self) -> float:
@@ -158,6 +174,8 @@ def facts_of(
         most=int(sizes.max()) if len(sizes) else 0,
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
         twice=len(values) - len(set(numbers)) if number else 0,
+        fractions=sum(not value.is_integer() for value in numbers),
+        system=code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None,
         **texts,
     )
 

@@ -24,7 +24,7 @@ from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_o
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
-from tclose_spark.table.columns.patterns import ISO_DATE, MARKED, count_matching
+from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME, MARKED, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
@@ -43,7 +43,7 @@ NUMBERS = QuasiIdentifier(type="numeric")
 """How numbers are read."""
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates")
+PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times")
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
 and after those `n` of each of PARTS.
@@ -75,8 +75,11 @@ def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
         counts = whole.get(place, WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, marked=0))
+        distinct = pc.count_distinct(column, mode="only_valid").as_py()
         if sample.num_rows == rows:
-            counts = replace(counts, distinct=pc.count_distinct(column, mode="only_valid").as_py())
+            counts = replace(counts, distinct=distinct)
+        else:
+            counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
         facts.append(facts_of(name, kind_of(field.type), column, counts, _unusable(field, name, names, counts)))
         codes[name] = codes_of(column)
     return TableFacts(rows, tuple(facts), codes)
@@ -128,7 +131,9 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     is_read = kind in ("text", "integer", "decimal")
     not_numbers = int(np.count_nonzero(not_of_type(column, NUMBERS))) if is_read else present
     lines = pc.replace_substring_regex(values, LINE_END, "") if kind == "text" else None
-    patterns = [0, 0] if lines is None else [count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE)]
+    patterns = [
+        0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
+    ]
     return [len(column), len(column) - present, not_numbers, *patterns]
 
 

@@ -9,7 +9,7 @@ from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.table.column_names.hints import KEYED, Concept, Hint, hint_of
 from tclose_spark.table.columns.patterns import FREE_TEXT, OF_ONE
 
-Role = Literal["direct", "quasi", "sensitive", "insensitive", "open"]
+Role = Literal["direct", "quasi", "sensitive", "insensitive", "weight", "open"]
 """open: neither the name nor the figures show it. The release leaves such a column out, and the run file lists it."""
 
 NEARLY_UNIQUE = 0.5  # distinct values per row from which a column identifies people, as in a profile
@@ -17,6 +17,7 @@ KEYED_OF_A_CONCEPT = 0.2  # the same for a column whose name calls it a number o
 LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of people, from which a column identifies
 FEWEST = 50  # rows of every value of an insensitive column
 MOST_VALUES = 10  # of an insensitive column
+MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,8 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     looks = _looks(facts)
     if looks is not None and looks[1] >= LOOKING_ALIKE:
         return "direct", looks[0]
+    if concept is not None and concept.role == "weight" and facts.are_all_numbers and not facts.whole.missing:
+        return "weight", f"its name: {concept.name}"
     identifying = _unique(facts, hint)
     if identifying:
         return "direct", identifying
@@ -66,6 +69,8 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
         return "open", facts.unusable
     if looks is not None:
         return "open", f"{looks[0]}: text with traces of people"
+    if concept is not None and concept.role == "weight":
+        return "open", f"its name: {concept.name}; but not all rows have a number"
     if concept is not None:
         return concept.role, f"its name: {concept.name}"
     if _says_nothing(facts, hint):
@@ -86,10 +91,13 @@ def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
 
 def _unique(facts: ColumnFacts, hint: Hint) -> str:
     """Why the number of its values makes a column an identifier; "" if it does not."""
-    said = f"{facts.uniqueness:.0%} of its values are different"
+    about = "about " if facts.whole.estimated else ""
+    said = f"{about}{facts.uniqueness:.0%} of its values are different"
     measured = (
-        hint.concept is not None and not hint.numbers and (facts.is_number or facts.is_date)
+        hint.concept is not None and not hint.numbers and (_are_mostly_numbers(facts) or facts.is_date)
     )  # a salary, a birth date
+    if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
+        return ""  # keys are whole numbers; a measurement without a known name is left out
     if facts.uniqueness >= NEARLY_UNIQUE and not measured and facts.whole.present > 1:
         return f"nearly unique: {said}"
     if hint.numbers and facts.uniqueness >= (KEYED if hint.concept is None else KEYED_OF_A_CONCEPT):
@@ -97,6 +105,11 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     if facts.length >= FREE_TEXT and facts.uniqueness >= KEYED:
         return f"free text ({facts.length:.0f} characters on average), which may name people"
     return ""
+
+
+def _are_mostly_numbers(facts: ColumnFacts) -> bool:
+    numbers = facts.whole.present - facts.whole.not_numbers
+    return facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
 
 
 def looks_like_a_key(facts: ColumnFacts) -> bool:

@@ -10,13 +10,13 @@ from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.suggesting.judging import SuggestedColumn
-from tclose_spark.table.column_names.hints import words_of
 
 FEW = 10  # numbers with at most this many values are taken for codes
-MOST_IN_SETS = 20  # values of a category that is published as sets; a larger set is of little use
-DATES, TIMES = ("month", "quarter", "year", "decade"), ("day", "month", "quarter", "year", "decade")
-CODED = frozenset(["zip", "zipcode", "postcode", "postal", "postalcode", "plz", "icd", "icd9", "icd10", "tract"])
-"""Words for codes whose first characters matter more than their last."""
+FEW_QUANTITIES = 4  # the same for numbers whose name says that they measure, such as classes of income
+MOST_IN_SETS = 100  # values of a category that is published as sets; a larger set is hard to read
+NEIGHBOURS = 4  # values, then groups, of a category with more values that has no known hierarchy
+MEASURED = frozenset(["money", "finances", "measurement"])
+"""Concepts of quantities, whose zeros in front are no code's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,38 +29,47 @@ class ColumnSettings:
 
 
 def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> ColumnSettings:
-    """The settings of a quasi-identifier: measured numbers become intervals, codes lose their last characters, dates
-    become months and years, and few values become sets. taken: whether the run file uses it, or only offers it.
+    """The settings of a quasi-identifier: measured numbers, dates and times become intervals, codes have the hierarchy
+    of their system, and few values become sets. taken: whether the run file uses it, or only offers it.
     """
     facts, said = one.facts, [_figures(one), *_remarks(one.facts)]
     settings: dict[str, Any] = {"type": "categorical"}
     if _is_measured(one):
         settings = {"type": "numeric"}
-    elif facts.is_calendar:
-        settings["hierarchy"] = {"dates": TIMES if facts.kind == "timestamp" else DATES}
-    elif set(words_of(one.name)) & CODED:
-        settings["hierarchy"] = {"prefix": 1}
+    elif facts.calendar is not None:
+        settings = {"type": facts.calendar}
+    elif facts.system is not None and facts.whole.distinct > FEW:
+        settings["hierarchy"] = facts.system.hierarchy
+        said.append(f"{facts.system.name}, by its name and the form of its values")
     elif facts.whole.distinct <= MOST_IN_SETS:
         settings["generalization"] = "set"
     else:
-        said.append("! only * is coarser than its values; a hierarchy would keep more: a CSV, or {groups: {..: [..]}}")
-    if facts.is_date and not facts.is_calendar:
-        said.append("! dates as text; written as 2020-12-31 they could have hierarchy: {dates: [month, year]}")
+        settings["hierarchy"] = {"order": NEIGHBOURS}
+        said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
+    if facts.is_date and facts.calendar is None:
+        said.append("! dates as text; written as 2020-12-31 they could have type: date")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
     return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
 
 
 def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
-    """The settings of a sensitive attribute; ordered if its values are measured numbers."""
+    """The settings of a sensitive attribute: ordered if its values are measured numbers or dates, hierarchical if they
+    are codes of a known system.
+    """
     facts = one.facts
-    ordered = facts.is_number and facts.distinct > FEW and not one.hint.codes
-    settings: dict[str, Any] = {"distance": "ordered" if ordered else "equal", "t": t}
+    settings: dict[str, Any] = {"distance": "equal", "t": t}
     said = [_figures(one)]
-    if ordered and facts.whole.missing:
-        settings["missing"] = "lowest"
-        said.append("? where are its missing values in the order: missing: lowest or highest")
-    if facts.is_number and not ordered:
+    if _is_ordered(one):
+        settings["distance"] = "ordered"
+        if facts.whole.missing:
+            settings["missing"] = "lowest"
+            said.append("? where are its missing values in the order: missing: lowest or highest")
+    elif facts.system is not None and facts.whole.distinct > FEW:
+        missing = {"missing": "leaf"} if facts.whole.missing else {}
+        settings = {"distance": "hierarchical", "t": t, "hierarchy": facts.system.hierarchy, **missing}
+        said.append(f"{facts.system.name}, by its name and the form of its values: near codes are less different")
+    elif facts.are_all_numbers:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
     said += [*_remarks(facts), *_certain(facts, t)]
     return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
@@ -90,10 +99,20 @@ def kind_of(facts: ColumnFacts) -> str:
 
 def _is_measured(one: SuggestedColumn) -> bool:
     """Whether its values are measured numbers: many, or an age; not codes."""
-    facts, words = one.facts, set(words_of(one.name))
-    if not facts.is_number or one.hint.codes or words & CODED:
+    facts = one.facts
+    if not facts.is_number or one.hint.codes or facts.system is not None:
         return False
     return facts.whole.distinct > FEW or (one.concept is not None and one.concept.name == "age")
+
+
+def _is_ordered(one: SuggestedColumn) -> bool:
+    """Whether its values are many, and in an order: measured numbers, dates or times."""
+    facts = one.facts
+    quantity = one.concept is not None and one.concept.name in MEASURED
+    numbers = facts.is_number or (quantity and facts.are_all_numbers)
+    many = min(facts.whole.distinct, facts.distinct) > (FEW_QUANTITIES if quantity else FEW)
+    known = facts.system is not None and not quantity
+    return many and not known and not one.hint.codes and (numbers or facts.calendar is not None)
 
 
 def _text(facts: ColumnFacts) -> dict[str, Any]:
@@ -102,10 +121,15 @@ def _text(facts: ColumnFacts) -> dict[str, Any]:
 
 def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
-    parts = [f"{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
+    parts = [f"{counted_values(facts)} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:
         parts.append(f"{facts.whole.missing:,} missing")
     return f"{one.why}; {', '.join(parts)}"
+
+
+def counted_values(facts: ColumnFacts) -> str:
+    """The number of different values, marked if it is an estimate."""
+    return f"{'about ' if facts.whole.estimated else ''}{facts.whole.distinct:,}"
 
 
 def share(part: float) -> str:
@@ -127,6 +151,5 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"? may mean that it is missing: {listed}; a release takes it for a value"
     for what, rows in facts.identifying.items():
         yield f"! {rows:,} values look like {what}"
-    numbers = facts.whole.present - facts.whole.not_numbers
-    if facts.kind == "text" and facts.whole.not_numbers and numbers > 0.9 * facts.whole.present:
+    if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
         yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; correct them, and write type: numeric"

@@ -19,7 +19,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.unique_share import unique_shares
+from tclose_spark.suggesting.unique_share import changing_share, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
@@ -56,6 +56,8 @@ class Suggestion(Draft):
             "insensitive attribute": choice.insensitive,
         }
         role_of = {one.name: role for role, group in taken.items() for one in group}
+        if self.weight is not None:
+            role_of[self.weight.name] = "survey weight"
         if self.person is not None:
             role_of[self.person.column] = "person"
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
@@ -114,6 +116,8 @@ def suggestion_from_facts(
     columns = tuple(suggest_role(facts) for facts in gathered.facts)
     choice = leave_out_revealing(choose_roles(columns), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
+    repeating = repeated(choice, exact=sampled >= gathered.rows)
+    quasi = [gathered.codes[one.name] for one in choice.quasi]
     return Suggestion(
         name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
@@ -125,7 +129,8 @@ def suggestion_from_facts(
         columns=columns,
         choice=choice,
         alone=tuple(unique_shares(gathered.codes, [one.name for one in choice.quasi])),
-        repeated=repeated(choice, exact=sampled >= gathered.rows),
+        repeated=repeating,
+        changing={one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating},
         k=k,
         t=t,
     )

@@ -70,6 +70,18 @@ def _tuples(columns: Iterable[IntArray]) -> IntArray:
     return codes
 
 
+def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
+    """The share of people with several rows whose rows differ in some column. person: a number for each row's person.
+
+    >>> changing_share([np.array([1, 1, 7, 8, 9])], np.array([0, 0, 1, 1, 2]))
+    0.5
+    """
+    rows = np.bincount(person)
+    several = rows > 1
+    kinds = np.bincount(np.unique(np.stack([person, _tuples(of)]), axis=1)[0], minlength=len(rows))
+    return float((kinds[several] > 1).mean()) if several.any() else 0.0
+
+
 def unique_shares(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[UniqueShare]:
     """The unique share of every pair of the first MOST_PAIRED columns, worst first; of the worst pair, extended by the
     worst column up to LARGEST; and of all these columns together.

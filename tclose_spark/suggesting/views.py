@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from tclose_spark.suggesting.facts import ColumnFacts
+from tclose_spark.suggesting.facts import ColumnFacts, WholeCounts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
 from tclose_spark.suggesting.settings import kind_of
 from tclose_spark.suggesting.suggestion import Suggestion
@@ -13,7 +13,8 @@ from tclose_spark.table.column_names.names import is_name
 
 NAME, KIND = 24, 7
 HEADING = f"{'column':<{NAME}} {'type':<{KIND}} {'values':>8} {'missing':>7} {'alone':>6}  looks like"
-ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insensitive": "insensitive", "open": "?"}
+ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insensitive": "insensitive"}
+ROLES |= {"weight": "weight", "open": "?"}
 
 
 def column_line(facts: ColumnFacts) -> str:
@@ -23,7 +24,7 @@ def column_line(facts: ColumnFacts) -> str:
     share = "-" if not missing else "<1%" if missing < 0.01 else f"{missing:.0%}"
     kind = kind_of(facts).replace("stamp", "")
     return (
-        f"{_short(facts.name):<{NAME}} {kind:<{KIND}} {_counted(facts.whole.distinct):>8} {share:>7} "
+        f"{_short(facts.name):<{NAME}} {kind:<{KIND}} {_counted(facts.whole):>8} {share:>7} "
         f"{facts.alone:>6.1%}  {_looks(judged)}"
     )
 
@@ -31,12 +32,15 @@ def column_line(facts: ColumnFacts) -> str:
 def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     """The roles of the run file, and what to check, in lines of at most 80 characters."""
     groups = ["direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"]
-    for role in groups if suggestion.person is None else ["person", *groups]:
+    some = [(suggestion.person, "person"), (suggestion.weight, "survey weight")]
+    for role in [*(role for one, role in some if one is not None), *groups]:
         names = [name for name, own in suggestion.roles.items() if own == role]
         head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
         text = f"{head}: {', '.join(map(_short, names))}" if names else head
         yield from wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False)
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
+    if any(one.facts.whole.estimated for one in suggestion.columns):
+        yield "    ~ marks numbers of values that are estimates"
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
         yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
@@ -54,5 +58,8 @@ def _short(name: str) -> str:
     return text if len(text) <= NAME else f"{text[: NAME - 2]}.."
 
 
-def _counted(number: int) -> str:
-    return f"{number:,}" if number < 10**6 else f"{number / 10**6:,.1f}m"
+def _counted(whole: WholeCounts) -> str:
+    """The number of different values; `~` marks an estimate."""
+    number = whole.distinct
+    text = f"{number:,}" if number < 10**6 else f"{number / 10**6:,.1f}m"
+    return f"~{text}" if whole.estimated else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any
 
@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tclose_spark.runfile.spec import Input
 from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
-from tclose_spark.suggesting.judging import looks_like_a_key
+from tclose_spark.suggesting.judging import SuggestedColumn, looks_like_a_key
 from tclose_spark.suggesting.settings import (
     ColumnSettings,
     no_settings,
@@ -33,6 +33,7 @@ MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 K = 10
 MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
+MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
 
 
@@ -43,7 +44,9 @@ class Draft:
     table, file: their names in its comments.
     rows, sampled: of the table, and of the sample.
     alone: the share of rows that are unique by sets of quasi-identifiers.
-    repeated: identifiers of persons that repeat.
+    repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share of people with
+        several rows whose quasi-identifiers change.
+    tried: what a trial says of the run file, in sentences.
     """
 
     name: str
@@ -58,6 +61,13 @@ class Draft:
     repeated: tuple[Repetition, ...]
     k: int | None
     t: str
+    changing: Mapping[str, float] = field(default_factory=dict)
+    tried: tuple[str, ...] = ()
+
+    @property
+    def apart(self) -> bool:
+        """Whether the rows of a person may be in several classes, because they differ in quasi-identifiers."""
+        return self.person is not None and self.changing.get(self.person.column, 0.0) > MOST_CHANGING
 
     @property
     def person(self) -> Repetition | None:
@@ -65,6 +75,11 @@ class Draft:
         direct = [one.name for one in self.choice.direct]
         people = [one for one in self.repeated if one.column in direct and one.rows <= MOST_ROWS * one.values]
         return max(people, key=lambda one: one.values, default=None)
+
+    @property
+    def weight(self) -> SuggestedColumn | None:
+        """The column of survey weights, unless people are counted, who have no weights."""
+        return self.choice.weights[0] if self.choice.weights and self.person is None else None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -80,6 +95,7 @@ def least_k(rows: int) -> int:
 def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
+    spare = tuple(one for one in choice.weights if one is not draft.weight)
     whole = draft.sampled >= draft.rows
     environment = Environment(  # noqa: S701 - YAML, whose texts `scalar` quotes
         loader=PackageLoader("tclose_spark", "suggesting"),
@@ -102,8 +118,10 @@ def render_run_file(draft: Draft) -> str:
         output=scalar(draft.output),
         person=draft.person
         and {
-            "key": scalar(draft.person.column),
-            "said": [f"{draft.person.values:,} values in {draft.person.rows:,} rows"],
+            "key": flow({"column": draft.person.column, "rows": "apart"})
+            if draft.apart
+            else scalar(draft.person.column),
+            "said": [f"{'' if whole else 'about '}{draft.person.values:,} values in {draft.person.rows:,} rows"],
         },
         direct=[
             _shown(no_settings(one)) for one in choice.direct if draft.person is None or one.name != draft.person.column
@@ -113,7 +131,10 @@ def render_run_file(draft: Draft) -> str:
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
-        open=[_shown(no_settings(one)) for one in choice.open],
+        weight=draft.weight and _shown(no_settings(draft.weight)),
+        open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
+        apart=draft.apart and share(draft.changing[draft.person.column] if draft.person else 0.0),
+        tried=[{"said": [sentence]} for sentence in draft.tried],
         alone=list(_singled_out(draft)),
         crowded=[f"! {warning}" for warning in draft.warnings],
         k=draft.k or least_k(draft.rows),

@@ -102,6 +102,9 @@ def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
         ("drug_name", "sensitive", "health"),
         ("salary-class", "sensitive", "money"),
         ("sex_code", "quasi", "sex"),
+        ("length_of_stay", "quasi", "event"),
+        ("relat", "quasi", "household"),
+        ("hhcivil", "quasi", "marital status"),
         ("stage", "open", None),
         ("pages", "open", None),
     ],
@@ -127,6 +130,13 @@ def test_names_say_what_columns_are(name, role, about):
         ("number_of_children", [0, 1, 2, 3, 4] * 20, "quasi"),
         ("sex_id", [1, 2] * 500, "quasi"),
         ("salary", list(range(1000)), "sensitive"),  # many values are expected of money
+        ("income", [*range(990), *["none"] * 10], "sensitive"),  # some are no numbers
+        ("x", [f"{i}.5" for i in range(1000)], "open"),  # keys have no fractions
+        ("num_lab_procedures", [i % 90 for i in range(1000)], "open"),
+        ("sampling_weight", list(range(1000)), "weight"),
+        ("fnlwgt", list(range(1000)), "weight"),
+        ("sampling_weight", [None, *range(999)], "open"),  # a release requires all
+        ("weight", [i % 90 for i in range(1000)], "open"),  # of the body, perhaps
         ("birth_date", [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(900)], "quasi"),
         ("remark", [f"the patient said {i} times that the treatment did not help" for i in range(1000)], "direct"),
         ("note", ["a"] * 990 + ["me@example.org"] * 10, "open"),  # traces of people

@@ -42,7 +42,7 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(tclose: Command, t
     assert attributes["direct_identifiers"] == ["patient_id", "kontakt"]
     assert {name: settings.get("hierarchy") for name, settings in attributes["quasi_identifiers"].items()} == {
         "zip": {"prefix": 1},
-        "birth_date": {"dates": ["month", "quarter", "year", "decade"]},
+        "birth_date": None,
         "sex": None,
     }
     text = {"strip": True, "case": "fold"}
@@ -136,8 +136,9 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
         True,
     )
     assert 300 < facts["n"].sampled < 700
+    assert all(one.whole.estimated and one.whole.distinct <= one.whole.present for one in found.facts if one.present)
     assert {name for name, one in facts.items() if one.unusable} == {"a b", "star", "tags", "raw"}
-    assert (facts["when"].kind, facts["when"].is_calendar) == ("timestamp", True)
+    assert (facts["when"].kind, facts["when"].calendar) == ("timestamp", "timestamp")
     suggestion = suggest(people, name="people")
     assert suggestion.spec["input"] == {"path": "people", "format": "table", "columns": {"a b": "a_b"}}
     assert suggestion.roles["a_b"] == "left out"

@@ -127,12 +127,21 @@ def test_whatever_columns_are_called_the_run_file_is_yaml_and_names_them(names, 
         (
             "birth date",
             [f"19{i % 90 + 10}-{i % 12 + 1:02d}-{i % 27 + 1:02d}" for i in range(200)],
-            {"type": "categorical", "hierarchy": {"dates": ["month", "quarter", "year", "decade"]}},
+            {"type": "date"},
         ),
+        ("admitted at", [f"2020-01-{i % 28 + 1:02d} 10:{i % 60:02d}:00" for i in range(200)], {"type": "timestamp"}),
+        (
+            "diag_2",
+            [*map(str, range(140, 330)), *["V57"] * 5, *["?"] * 5],
+            {"type": "categorical", "hierarchy": {"ranges": "icd9", "other": "no ICD-9 code"}},
+        ),
+        ("nuts3", [f"DE{i % 90}" for i in range(10, 210)], {"type": "categorical", "hierarchy": {"prefix": 1}}),
+        ("nace", [f"{i % 90:02d}.1" for i in range(200)], {"type": "categorical", "hierarchy": {"prefix": [4, 2, 1]}}),
+        ("city", [f"c{i % 101}" for i in range(300)], {"type": "categorical", "hierarchy": {"order": 4}}),
         ("sex", ["f", "m"] * 100, {"type": "categorical", "generalization": "set"}),
         ("sex", [1, 2] * 100, {"type": "categorical", "generalization": "set"}),
-        ("region", [f"r{i % 40}" for i in range(200)], {"type": "categorical"}),
-        ("region code", [i % 40 for i in range(200)], {"type": "categorical"}),
+        ("region", [f"r{i % 40}" for i in range(200)], {"type": "categorical", "generalization": "set"}),
+        ("region code", [i % 40 for i in range(200)], {"type": "categorical", "generalization": "set"}),
         ("city", ["Pisa", "pisa"] * 100, {"type": "categorical", "generalization": "set", "text": {"case": "fold"}}),
     ],
 )
@@ -149,6 +158,13 @@ def test_a_quasi_identifier_has_settings_that_fit_its_values(name, values, wante
         ("income", list(range(100)) * 2, {"distance": "ordered", "t": 0.2}),
         ("income", [*list(range(100)) * 2, None], {"distance": "ordered", "t": 0.2, "missing": "lowest"}),
         ("income", [*map(str, range(100)), "none"], {"distance": "equal", "t": 0.2}),
+        ("income", [f"{i % 90:05d}" for i in range(200)], {"distance": "ordered", "t": 0.2}),  # zeros in front
+        ("income", [1, 2, 3, 4, 5] * 50, {"distance": "ordered", "t": 0.2}),
+        (
+            "icd10",
+            [f"C{i % 90 + 10}.1" for i in range(200)] + [None],
+            {"distance": "hierarchical", "t": 0.2, "hierarchy": {"prefix": [3, 1]}, "missing": "leaf"},
+        ),
         ("income class", [1, 2, 3] * 50, {"distance": "equal", "t": 0.2}),
         ("disease code", list(range(50)) * 4, {"distance": "equal", "t": 0.2}),
         ("income", ["1", "1.0", *map(str, range(2, 50))], {"distance": "equal", "t": 0.2}),  # one number, two texts
@@ -285,7 +301,7 @@ def test_people_with_several_rows_are_counted(tmp_path, column, person):
         person,
     )
     attributes = suggestion.spec["attributes"]
-    assert (attributes.get("person") == column) == person
+    assert (attributes.get("person") == {"column": column, "rows": "apart"}) == person  # their ages change
     assert attributes.get("person") not in attributes["direct_identifiers"]
     assert "at least this many people" in suggestion.yaml if person else "at least this many rows" in suggestion.yaml
     assert "counts are rows" not in shown
@@ -320,3 +336,27 @@ def test_a_column_that_is_shaped_like_an_identifier_and_repeats_is_reported(tmp_
     suggestion = suggest_for(table, tmp_path)
     assert [one.column for one in suggestion.repeated] == [column] * told
     assert (suggestion.roles[column] == "person") == told
+
+
+def test_rows_of_a_person_stay_together_if_quasi_identifiers_do_not_change(tmp_path):
+    rows = pa.table(
+        {
+            "patient_id": [f"P{i // 3:03d}" for i in range(600)],
+            "age": [20 + i // 3 % 60 for i in range(600)],
+            "diagnosis": [f"d{i % 4}" for i in range(600)],
+        }
+    )
+    suggestion = suggest_for(rows, tmp_path)
+    assert (suggestion.spec["attributes"]["person"], suggestion.apart) == ("patient_id", False)
+
+
+def test_survey_weights_are_a_role_of_their_own(tmp_path):
+    """Of several, that of the person; not beside people who are counted."""
+    weighted = people().append_column("hhwt", pa.array(range(600))).append_column("pwgtp", pa.array(range(600)))
+    suggestion = suggest_for(weighted, tmp_path)
+    assert suggestion.spec["attributes"]["weight"] == "pwgtp"
+    assert (suggestion.roles["pwgtp"], suggestion.roles["hhwt"]) == ("survey weight", "left out")
+    assert load_spec(suggestion.write(tmp_path / "my.yaml")).attributes.weight.column == "pwgtp"
+    of_people = of_people_with_rows("patient id", 3).append_column("pwgtp", pa.array(range(600)))
+    counted = suggest_for(of_people, tmp_path)
+    assert ("weight" in counted.spec["attributes"], counted.roles["pwgtp"]) == (False, "left out")

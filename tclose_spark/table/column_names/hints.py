@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import yaml
 
-HintedRole = Literal["direct", "quasi", "sensitive"]
+HintedRole = Literal["direct", "quasi", "sensitive", "weight"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +35,8 @@ NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL = (
     frozenset(_words(_LEXICON[key])) for key in ("numbers", "codes", "of_others", "of_things", "technical")
 )
 
+COUNTS = frozenset(["num", "number", "n", "no", "nr"])
+"""Words with which the name of a count begins, if it goes on with `of` or ends as a plural: `num_visits`."""
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
 _ENTRIES = [
     (frozenset(entry.split()), place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words
@@ -48,7 +50,8 @@ class Hint:
     """What a name suggests.
 
     concept: the subject of the column, if the name has one.
-    numbers: whether the name calls it a number or a key, which makes it an identifier if it has many values.
+    numbers: whether the name calls it a number or a key, which makes it an identifier if it has many values. Names
+        of counts (`num_visits`) do not.
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
@@ -80,15 +83,18 @@ def hint_of(name: str) -> Hint:
     >>> hint_of("drug_name").concept.name, hint_of("customerName").concept.name
     ('health', "person's name")
     """
-    words = frozenset(words_of(name))
+    listed = words_of(name)
+    words = frozenset(listed)
     found = [(-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words]
     if words & OF_THINGS:
         found = [one for one in found if one[2].name != "person's name"] or found
     concept = min(found, key=lambda one: one[:2])[2] if found else None
+    counts = len(listed) > 1 and listed[0] in COUNTS and (listed[1] == "of" or listed[-1][-1] == "s")
+    keys = words - COUNTS if counts else words
     return Hint(
         concept=concept,
-        numbers=bool(words & NUMBERS),
-        codes=bool(words & (NUMBERS | CODES)),
+        numbers=bool(keys & NUMBERS),
+        codes=bool(keys & (NUMBERS | CODES)),
         of_others=bool(words & OF_OTHERS),
         technical=bool(words) and words <= TECHNICAL,
     )
