@@ -270,7 +270,10 @@ def _join(
     guesses = guess_people(
         tallies, question.labels, background, measures.quasi, trees, measures.attributes, question.gain
     )
-    skipped = "the minimality attack is not measured: too many classes, or labels that are sets of values"
+    skipped = (
+        "the minimality attack is not measured: too many classes, labels that are sets of values, or missing values "
+        "that could be any"
+    )
     return replace(joined, guesses=guesses), [skipped] if len(guesses) < len(measures.attributes) else []
 
 

@@ -135,7 +135,15 @@ def judge_labels(
             distinct = len(vocabulary_of(tallies, {place: members})[place].names) if one.sets else 0
             loss = LabelLoss(numeric=False, distinct=distinct, sets=one.sets, foreign=True)
             notes += _notes(name, one)
-        quasi.append(JudgedQuasi(name, columns, loss, covers=not question.aggregates))
+        quasi.append(
+            JudgedQuasi(
+                name,
+                columns,
+                loss,
+                covers=not question.aggregates,
+                missing_any=question.quasi_identifiers[name].missing == "any",
+            )
+        )
     if question.aggregates:
         notes.append(
             "the run file publishes aggregates: their information loss is unknown, and the attacks assume an adversary "

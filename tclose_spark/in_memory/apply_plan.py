@@ -60,7 +60,8 @@ def apply_plan(plan: Plan, attributes: ResolvedAttributes, rows: Rows, spec: Rel
     plan.describe(together(figures, plan.figures))
     kept = rows.take(here)
     covered = np.concatenate(regions, axis=2) if regions else None
-    published, labels = Generalizer.of(attributes.quasi_identifiers).publish(kept, np.concatenate(classes), [], covered)
+    generalizer = Generalizer.of(attributes.quasi_identifiers, disjoint=spec.method.promises_disjoint)
+    published, labels = generalizer.publish(kept, np.concatenate(classes), [], covered)
     coarse = _left_out(LabelLimits.of(spec, attributes), np.concatenate(tasks)[published], labels)
     return Released(
         rows=kept.take(published[~coarse]),

@@ -97,7 +97,9 @@ def table_of_its_own(
         cells=tuple(map(tuple, again[order].tolist())),
         cell_counts=tuple(n[order].tolist()),
     )
-    return ComparedTable(profile=own, rows=Rows(rows.quasi, number[cell], rows.hash), whole=profile.rows)
+    return ComparedTable(
+        profile=own, rows=Rows(rows.quasi, number[cell], rows.hash, absent=rows.absent), whole=profile.rows
+    )
 
 
 def _narrowed(domain: QuasiDomain, codes: IntArray) -> QuasiDomain:

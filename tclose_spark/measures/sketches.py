@@ -104,3 +104,43 @@ class ValueSample:
         if len(self.hashes) < MOST_SAMPLED:
             return len(self.hashes)
         return round((MOST_SAMPLED - 1) * 2**64 / (int(self.hashes[-1]) + 1))
+
+
+@dataclass(frozen=True)
+class NumberSample:
+    """The rows with the MOST_SAMPLED lowest of some 64-bit hashes, ascending, a code of each, and how many rows are
+    like it; all, if they are fewer. Like `ValueSample`, it follows from the rows alone. Equal hashes have equal codes.
+    """
+
+    hashes: HashArray
+    codes: IntArray
+    counts: IntArray
+
+    @staticmethod
+    def empty() -> NumberSample:
+        """Of no rows."""
+        return NumberSample(np.zeros(0, dtype=np.uint64), *np.zeros((2, 0), dtype=np.int64))
+
+    def add(self, hashes: HashArray, codes: IntArray, counts: IntArray | None = None) -> NumberSample:
+        """With more rows: the hash and the code of each, shape (n,), or of `counts` rows each.
+
+        >>> NumberSample.empty().add(np.array([7, 9, 7], dtype=np.uint64), np.array([31, 40, 31])).by_code()
+        ((31, 2), (40, 1))
+        """
+        counts = np.ones(len(hashes), dtype=np.int64) if counts is None else counts
+        if len(self.hashes) == MOST_SAMPLED:
+            low = hashes <= self.hashes[-1]
+            hashes, codes, counts = hashes[low], codes[low], counts[low]
+        together = np.concatenate([self.hashes, hashes])
+        lowest, first, place = np.unique(together, return_index=True, return_inverse=True)
+        sums = np.zeros(len(lowest), dtype=np.int64)
+        np.add.at(sums, place, np.concatenate([self.counts, counts]))
+        kept = np.concatenate([self.codes, codes])[first]
+        return NumberSample(lowest[:MOST_SAMPLED], kept[:MOST_SAMPLED], sums[:MOST_SAMPLED])
+
+    def by_code(self) -> tuple[tuple[int, int], ...]:
+        """The codes of the sample, ascending, each with its rows."""
+        codes, place = np.unique(self.codes, return_inverse=True)
+        rows = np.zeros(len(codes), dtype=np.int64)
+        np.add.at(rows, place, self.counts)
+        return tuple(zip(codes.tolist(), rows.tolist(), strict=True))

@@ -36,6 +36,7 @@ class ResolvedQuasi:
     bounds: whether it is published as two numbers instead of a label.
     weight: of its loss; the mean over all quasi-identifiers is 1.
     coarsest: the limit of its labels, if it has one.
+    missing_any: whether a missing value may be any value, so that any label covers it.
     """
 
     domain: QuasiDomain
@@ -45,6 +46,7 @@ class ResolvedQuasi:
     bounds: bool
     weight: float
     coarsest: Coarsest | None
+    missing_any: bool = False
 
     @property
     def name(self) -> str:
@@ -64,6 +66,7 @@ class ResolvedQuasi:
             bounds=settings.numeric_output == "bounds",
             weight=float(settings.weight / mean_weight),
             coarsest=Coarsest.of(settings, hierarchy),
+            missing_any=settings.missing == "any",
         )
 
 

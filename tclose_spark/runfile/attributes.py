@@ -105,6 +105,10 @@ class QuasiIdentifier(Section):
     """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on
     it.
     """
+    missing: Literal["value", "any"] = "value"
+    """With value, a missing value is a value of its own: a class that mixes it with others publishes `*`. With any, it
+    could be any value: every label means this or missing.
+    """
 
     @property
     def is_numeric(self) -> bool:

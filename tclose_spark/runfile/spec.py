@@ -40,7 +40,13 @@ NOWHERE = "/no output given"
 """The path of an output that the caller has not given yet."""
 
 
-ABOUT_LABELS = {"numeric_output": "interval", "generalization": "suppress", "round_to": None, "coarsest": None}
+ABOUT_LABELS = {
+    "numeric_output": "interval",
+    "generalization": "suppress",
+    "round_to": None,
+    "coarsest": None,
+    "missing": "value",
+}
 """Settings of quasi-identifiers that concern labels, with their defaults."""
 
 
@@ -344,6 +350,18 @@ class ReleaseSpec(Section):
         if self.privacy.n is not None and all(a.t is None for a in self.attributes.sensitive_attributes.values()):
             raise ValueError(
                 f"privacy.nt.n is {self.privacy.n}, and no sensitive attribute has a t; expected a t, or nt left out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _naming_released_values(self) -> Self:
+        drawn = [name for name, q in self.attributes.quasi_identifiers.items() if q.missing == "any"]
+        of_regions = self.method.promises_disjoint or self.method.suppresses
+        if drawn and self.privacy.suppression_limit and of_regions:
+            raise ValueError(
+                f"attributes.quasi_identifiers.{drawn[0]}.missing: any, with privacy.suppression_limit and a method that "
+                "cuts regions: a region whose values are all missing shows drawn ones, which only suppressed rows might "
+                "have; leave out one, or use another method"
             )
         return self
 

@@ -148,9 +148,10 @@ class Anonymizer:
         self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
         self.names, quasi = names, attributes.quasi_identifiers if names is None else names.quasi
         self.encoder = Encoder.of(profile, columns)
-        self.generalizer = Generalizer.of(quasi, spec.aggregates)
+        self.generalizer = Generalizer.of(quasi, spec.aggregates, spec.method.promises_disjoint)
         self.coverages = tuple(
-            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale) for q in quasi
+            Coverage(q.domain.kind != "category", _paths(q.hierarchy), q.sets, q.domain.scale, q.missing_any)
+            for q in quasi
         )
         self.aggregates = tuple(
             AggregateCheck(spec.aggregates[q.name], q.domain.scale, _places(q.domain))
@@ -233,7 +234,7 @@ class Anonymizer:
         minimality, columns, names, attributes = self.minimality, self.columns, self.names, self.attributes
         first_labels = generalizer
         if names is not None:
-            first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates)
+            first_labels = Generalizer.of(attributes.quasi_identifiers, self.spec.aggregates, generalizer.disjoint)
         notes, tables, files = self.notes_values, self.tables, self.schema
         tables.pop(VALUES, None)
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
@@ -284,7 +285,8 @@ class Anonymizer:
             suppressed = coarse if assigned.suppressed is None else np.concatenate([assigned.suppressed, coarse])
             if not aggregates:
                 chosen = assigned.regions is None and not disjoint
-                minimality.add(rows.take(place), labels if chosen else None)
+                shown = rows.take(place).shown(run_starts(labels)) if len(place) else rows.take(place)
+                minimality.add(shown, labels if chosen else None)
                 minimality.add_suppressed(rows.take(suppressed))
             if refused is not None and len(place):
                 refused.add(rows.take(place), run_starts(labels))
@@ -402,7 +404,5 @@ def _uncovered(
     result = np.ones(len(raw[0]), dtype=bool)
     columns = iter(published)
     for coverage, two, values in zip(coverages, bounds, raw, strict=True):
-        result &= (
-            coverage.between(values, next(columns), next(columns)) if two else coverage.covered(values, next(columns))
-        )
+        result &= coverage.holds(values, [next(columns) for _ in range(1 + two)])
     return int(np.count_nonzero(~result))

@@ -32,13 +32,18 @@ class Generalizer:
     names: tuple[str, ...]
     labellers: tuple[Labeller | AggregateLabels, ...]
     bounds: tuple[bool, ...]
+    disjoint: bool = False
 
     @staticmethod
-    def of(quasi: Sequence[ResolvedQuasi], aggregates: Mapping[str, Aggregate] | None = None) -> Generalizer:
-        """The generalizer of these quasi-identifiers. aggregates: by column that is published as one."""
+    def of(
+        quasi: Sequence[ResolvedQuasi], aggregates: Mapping[str, Aggregate] | None = None, disjoint: bool = False
+    ) -> Generalizer:
+        """The generalizer of these quasi-identifiers. aggregates: by column that is published as one. disjoint: whether
+        regions must not overlap, so that a class without a known value has the region of drawn ones.
+        """
         kinds = aggregates or {}
         labellers = (AggregateLabels(kinds[q.name], q.domain) if q.name in kinds else q.labeller for q in quasi)
-        return Generalizer(tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi))
+        return Generalizer(tuple(q.name for q in quasi), tuple(labellers), tuple(q.bounds for q in quasi), disjoint)
 
     def schema(self) -> list[tuple[str, pa.DataType]]:
         """Names and types of the published columns."""
@@ -67,8 +72,9 @@ class Generalizer:
         firsts = by_class[starts]
         if regions is not None and np.any(regions[0] > regions[1]):
             raise ValueError("a region ends before it begins")
+        shown = rows.take(by_class).shown(starts, self.disjoint)
         columns = [
-            self._columns(i, rows.quasi[i][by_class], starts, None if regions is None else regions[:, i, firsts])
+            self._columns(i, shown.quasi[i], starts, None if regions is None else regions[:, i, firsts])
             for i in range(len(self.names))
         ]
         keys = [key for key, _ in columns]

@@ -140,9 +140,11 @@ def _profile_of(
     values |= {name: dict(marginal(tuples, i)) for i, name in enumerate(sensitive)}
     trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
     domains = [
-        _numeric_domain(name, counted.ranges[name], table, settings)
+        replace(_numeric_domain(name, counted.ranges[name], table, settings), drawn=counted.drawn[name].by_code())
         if settings.is_numeric
-        else categorical_domain(name, values[name], trees.get(name), settings.generalization == "set")
+        else categorical_domain(
+            name, values[name], trees.get(name), settings.generalization == "set", settings.missing == "any"
+        )
         for name, settings in quasi.items()
     ]
     attributes = []
@@ -294,10 +296,10 @@ def _numeric_domain(name: str, found: NumberRange, table: Table, settings: Quasi
         if is_whole:
             ends = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
         domain = replace(domain, low=ends[0], high=ends[1], known=True)
-    if settings.numeric_output == "bounds" and domain.missing:
+    if settings.numeric_output == "bounds" and domain.missing and settings.missing == "value":
         raise InputError(
             f"quasi-identifier {name!r} is missing in {domain.missing} rows, which bounds cannot express; "
-            "use numeric_output: interval"
+            "use numeric_output: interval, or missing: any"
         )
     return domain
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 HashArray = NDArray[np.uint64]
+BoolArray = NDArray[np.bool_]
 
 Codes = NDArray[np.int32]
 """Dense codes 0, 1, ... of values, as kernels take them."""

@@ -57,6 +57,8 @@ class QuasiDomain:
     present: the number of distinct values of a category's rows.
     spellings: how many of them are another spelling of one of the others (see `runfile.text`).
     missing: rows without a value.
+    drawn: the codes from which missing values are drawn, ascending, each with its rows; none if a missing value is a
+        value of its own.
     calendar: for dates (days since 1970) and times (microseconds since then).
     """
 
@@ -69,6 +71,7 @@ class QuasiDomain:
     low: int | float = 0
     high: int | float = 0
     known: bool = False
+    drawn: tuple[tuple[int, int], ...] = ()
     calendar: Calendar | None = None
 
     @property
@@ -193,8 +196,11 @@ def _moment(date: str) -> tuple[int, str]:
     return int(date[:end]), date[end:]
 
 
-def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False) -> QuasiDomain:
-    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values.
+def categorical_domain(
+    name: str, counts: Counts, hierarchy: Hierarchy | None, sets: bool = False, draws: bool = False
+) -> QuasiDomain:
+    """The domain of a categorical quasi-identifier. sets: whether its labels may be sets of values. draws: whether
+    missing values are drawn from the others.
 
     Raises:
         InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels may be sets.
@@ -222,6 +228,7 @@ def categorical_domain(name: str, counts: Counts, hierarchy: Hierarchy | None, s
         values=values,
         present=len(present),
         spellings=count_spellings(present),
+        drawn=tuple((code, counts[value]) for code, value in enumerate(values) if value in counts) if draws else (),
     )
 
 

@@ -14,6 +14,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
@@ -41,6 +42,13 @@ def encode_numbers(numbers: NDArray[np.float64]) -> IntArray:
     bits = (numbers + 0.0).view(np.int64)
     codes = np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
     return np.where(np.isnan(numbers), MISSING, codes)
+
+
+def number_codes(column: pa.Array) -> IntArray:
+    """The codes of a column of integers or doubles, shape (n,)."""
+    if pa.types.is_integer(column.type):
+        return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
+    return encode_numbers(np.asarray(column.fill_null(np.nan).to_numpy(), dtype=np.float64))
 
 
 def decode_numbers(codes: IntArray) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tclose_spark.table.arrays import HashArray, IntArray
+from tclose_spark.table.arrays import BoolArray, HashArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain
-from tclose_spark.table.labels import MISSING, decode_numbers, encode_numbers
+from tclose_spark.table.labels import MISSING, decode_numbers, number_codes
 from tclose_spark.table.people import People
 
 
@@ -29,6 +29,7 @@ class Rows:
         hash and codes are alike, so (hash, codes) orders records by content only.
     person: if people are counted, a keyed hash of the record's person, shape (n,).
     lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
+    absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n, quasi-identifiers).
     """
 
     quasi: tuple[IntArray, ...]
@@ -36,6 +37,7 @@ class Rows:
     hash: HashArray
     person: IntArray | None = None
     lead: tuple[IntArray, ...] | None = None
+    absent: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -54,6 +56,7 @@ class Rows:
             self.hash[index],
             None if self.person is None else self.person[index],
             None if self.lead is None else tuple(q[index] for q in self.lead),
+            None if self.absent is None else self.absent[index],
         )
 
     @property
@@ -63,6 +66,26 @@ class Rows:
         """
         return self if self.lead is None else Rows(self.lead, self.cell, self.hash, self.person)
 
+    @property
+    def raw(self) -> Rows:
+        """The records with MISSING in place of drawn codes."""
+        if self.absent is None:
+            return self
+        known = tuple(np.where(gone, MISSING, q) for q, gone in zip(self.quasi, self.absent.T, strict=True))
+        return replace(self, quasi=known, absent=None)
+
+    def shown(self, starts: IntArray, drawn: bool = False) -> Rows:
+        """The records as labels show them, in groups that begin at these places: see `known_codes`. drawn: whether a
+        group without a known value shows drawn ones.
+        """
+        if self.absent is None:
+            return self
+        quasi = []
+        for codes, gone in zip(self.quasi, self.absent.T, strict=True):
+            known = known_codes(codes, gone, starts)
+            quasi.append(np.where(known == MISSING, codes, known) if drawn else known)
+        return replace(self, quasi=tuple(quasi), absent=None)
+
     @staticmethod
     def concatenate(parts: Sequence[Rows]) -> Rows:
         """The records of several, one after another."""
@@ -71,12 +94,14 @@ class Rows:
             return tuple(np.concatenate(columns) for columns in zip(*of, strict=True))
 
         people, leads = [p for part in parts if (p := part.person) is not None], [part.lead for part in parts]
+        absent = [a for part in parts if (a := part.absent) is not None]
         return Rows(
             joined([part.quasi for part in parts]),
             np.concatenate([part.cell for part in parts]),
             np.concatenate([part.hash for part in parts]),
             np.concatenate(people) if people else None,
             joined([lead for lead in leads if lead is not None]) or None,
+            np.concatenate(absent) if absent else None,
         )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
@@ -108,6 +133,18 @@ class Rows:
         return order
 
 
+def known_codes(codes: IntArray, absent: BoolArray, starts: IntArray) -> IntArray:
+    """Codes of groups of consecutive records that begin at `starts`, with those that are absent replaced: by a code
+    that another record of the group has, or by MISSING if it has none.
+
+    >>> known_codes(np.array([31, 90, 38, 40]), np.array([False, True, False, True]), np.array([0, 3])).tolist()
+    [31, 38, 38, -9223372036854775808]
+    """
+    known = np.where(absent, MISSING, codes)
+    highest = np.maximum.reduceat(known, starts)
+    return np.where(absent, np.repeat(highest, np.diff(np.append(starts, len(codes)))), codes)
+
+
 class UnknownValueError(ValueError):
     """A row has a value that the profile does not have."""
 
@@ -135,6 +172,11 @@ class Codec:
         return self.people is not None and any(self.people.varying)
 
     @property
+    def draws(self) -> bool:
+        """Whether missing values may be any value, so that rows have `absent`."""
+        return any(domain.drawn for domain in self.quasi)
+
+    @property
     def of_led(self) -> Codec:
         """The codec of `Rows.led`."""
         return self if self.people is None else replace(self, people=replace(self.people, varying=()))
@@ -154,17 +196,29 @@ class Codec:
             UnknownValueError: if a value is not in the profile's domains.
         """
         places = [_index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)]
-        codes = self._codes(quasi)
         if self.people is None:
-            return Rows(codes, self._cells_of(places), hashes)
+            codes, absent = self._codes(quasi, hashes)
+            return Rows(codes, self._cells_of(places), hashes, absent=absent)
         person, size, first, *lead = of_person
         places.append(np.searchsorted(self.people.sizes, size.to_numpy()))
         places.append(first.cast(pa.int64()).to_numpy())
-        cell, leads = self._cells_of(places), self._codes(lead) if self.leads else None
-        return Rows(codes, cell, hashes, person.to_numpy(), leads)
+        people = person.to_numpy()
+        keys = people.view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
+        codes, absent = self._codes(quasi, keys)
+        cell, leads = self._cells_of(places), self._codes(lead, keys)[0] if self.leads else None
+        return Rows(codes, cell, hashes, people, leads, absent)
 
-    def _codes(self, columns: Sequence[pa.Array]) -> tuple[IntArray, ...]:
-        return tuple(_encode_column(domain, column) for domain, column in zip(self.quasi, columns, strict=True))
+    def _codes(self, columns: Sequence[pa.Array], keys: HashArray) -> tuple[tuple[IntArray, ...], BoolArray | None]:
+        """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn code."""
+        codes = [_encode_column(domain, column) for domain, column in zip(self.quasi, columns, strict=True)]
+        if not self.draws:
+            return tuple(codes), None
+        absent = np.stack([q == MISSING for q in codes], axis=1)
+        for i, domain in enumerate(self.quasi):
+            if domain.drawn:
+                codes[i] = np.where(absent[:, i], draw_codes(domain.drawn, keys, i), codes[i])
+        absent &= np.array([bool(domain.drawn) for domain in self.quasi])
+        return tuple(codes), absent
 
     @property
     def _domains(self) -> list[int]:
@@ -198,11 +252,17 @@ class Codec:
 
     @property
     def _layout(self) -> np.dtype[np.void]:
-        fields = [("hash", "<u8"), ("cell", "<i4"), *([("person", "<i8")] if self.people is not None else [])]
+        fields: list[Any] = [
+            ("hash", "<u8"),
+            ("cell", "<i4"),
+            *([("person", "<i8")] if self.people is not None else []),
+        ]
         for kind in "ql" if self.leads else "q":
             for i, domain in enumerate(self.quasi):
                 narrow = domain.kind == "category" and len(domain.values) < 2**15
                 fields.append((f"{kind}{i}", "<i2" if narrow else "<i8"))
+        if self.draws:
+            fields.append(("absent", "?", (len(self.quasi),)))
         return np.dtype(fields)
 
     def pack(self, rows: Rows) -> NDArray[np.void]:
@@ -212,6 +272,8 @@ class Codec:
         packed["cell"] = rows.cell
         if rows.person is not None:
             packed["person"] = rows.person
+        if self.draws:
+            packed["absent"] = False if rows.absent is None else rows.absent
         for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
             for i, codes in enumerate(columns):
                 field = packed[f"{kind}{i}"]
@@ -231,11 +293,12 @@ class Codec:
             tuple(codes(f"{kind}{i}") for i in range(len(self.quasi))) for kind in ("ql" if self.leads else "q")
         ]
         person = None if self.people is None else packed["person"].copy()
-        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, *lead)
+        leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
+        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent)
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""
-        return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.quasi, strict=True)]
+        return [_decode_column(domain, codes) for domain, codes in zip(self.quasi, rows.raw.quasi, strict=True)]
 
     def sensitive_texts(self, rows: Rows) -> list[pa.Array]:
         """The sensitive values of rows as dictionary-encoded text."""
@@ -244,6 +307,23 @@ class Codec:
             pa.DictionaryArray.from_arrays(pa.array(codes[:, i]), pa.array(values, pa.string()))
             for i, values in enumerate(self.sensitive)
         ]
+
+
+def draw_codes(drawn: Sequence[tuple[int, int]], keys: HashArray, column: int) -> IntArray:
+    """A code for each key, shape (n,), each with a chance that grows with its rows. Keys are uniform hashes; the place
+    of the column makes draws of several columns independent.
+
+    drawn: codes with their rows (see `QuasiDomain`).
+    """
+    codes, rows = np.array(drawn, dtype=np.int64).T
+    below = np.cumsum(rows)
+    with np.errstate(over="ignore"):
+        mixed = keys + np.uint64(0x9E3779B97F4A7C15) * np.uint64(column + 1)  # SplitMix64 (Steele, Lea, Flood 2014)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    place = (mixed ^ (mixed >> np.uint64(31))) % np.uint64(below[-1])
+    result: IntArray = codes[np.searchsorted(below, place.astype(np.int64), side="right")]
+    return result
 
 
 def _index(column: pa.Array, values: Sequence[str | None]) -> IntArray:
@@ -264,9 +344,7 @@ def _encode_column(domain: QuasiDomain, column: pa.Array) -> IntArray:
     if domain.kind == "category":
         places = _index(column, [*domain.values, None])
         return np.where(places == len(domain.values), MISSING, places)
-    if domain.kind == "integer":
-        return np.asarray(column.fill_null(int(MISSING)).to_numpy(), dtype=np.int64)
-    return encode_numbers(np.asarray(column.fill_null(np.nan).to_numpy(), dtype=np.float64))
+    return number_codes(column)
 
 
 def _decode_column(domain: QuasiDomain, codes: IntArray) -> pa.Array:

@@ -32,6 +32,7 @@ from tclose_spark.checks.labels.fitting import (
     codes_of,
     distinct_people,
     joined_quasi,
+    label_axes,
     published_label,
 )
 from tclose_spark.engine.protocol import Table
@@ -221,7 +222,7 @@ def _guesses(
     if counted.num_rows > MOST_CLASSES or tally.tuples.groups * m > MOST_CELLS:
         return None
     texts = [column.to_pylist() for column in tally.labels]
-    axes = [Axis.of(q, set(column), trees.get(q.name)) for q, column in zip(joined, texts, strict=True)]
+    axes = label_axes(joined, texts, trees, people)
     code = {value: i for i, value in enumerate(judged.values)}
     values = np.array([code[value] for value in tally.values[0].to_pylist()])[tally.tuples.values]
     counts = np.zeros((tally.tuples.groups, m), dtype=np.int64)

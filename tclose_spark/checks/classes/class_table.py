@@ -187,6 +187,8 @@ class JudgedQuasi:
 
     covers: whether labels cover the values of their rows. An aggregate does not, and its loss is unknown.
     levels: of its hierarchy in words, the values first; empty if they have no words.
+    missing_any: whether a missing value could be any value: a missing label fits every person, and a person whose value
+        is missing fits every label.
     """
 
     name: str
@@ -195,6 +197,7 @@ class JudgedQuasi:
     coarsest: Coarsest | None = None
     covers: bool = True
     levels: Sequence[str] = ()
+    missing_any: bool = False
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""

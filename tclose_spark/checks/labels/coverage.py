@@ -5,7 +5,7 @@ wrote them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
-from tclose_spark.table.dictionaries import coded, codes_of
+from tclose_spark.table.dictionaries import coded, codes_of, decoded
 
 BoolArray = NDArray[np.bool_]
 NOTHING = (Fraction(0), Fraction(-1))
@@ -76,12 +76,26 @@ class Coverage:
     paths: by leaf, if there is a hierarchy.
     sets: whether labels may be sets.
     scale: how many units of the integer raw values are one unit of labels; a day for dates and times.
+    missing_any: whether a missing raw value may be any value, so that every label covers it.
     """
 
     numeric: bool
     paths: Mapping[str, tuple[str, ...]] | None = None
     sets: bool = False
     scale: int = 1
+    missing_any: bool = False
+
+    def holds(self, raw: pa.Array, published: Sequence[pa.Array]) -> BoolArray:
+        """For each row, whether its label, or its two bounds, cover its raw value, shape (n,).
+
+        >>> Coverage(numeric=True, missing_any=True).holds(pa.array([35, None]), [pa.array(["[30, 40]"] * 2)]).tolist()
+        [True, True]
+        """
+        covered = self.covered(raw, *published) if len(published) == 1 else self.between(raw, *published)
+        if not self.missing_any:
+            return covered
+        result: BoolArray = covered | decoded(raw).is_null().to_numpy(zero_copy_only=False)
+        return result
 
     def covered(self, raw: pa.Array, labels: pa.Array) -> BoolArray:
         """For each row, whether its label covers its raw value (a missing value: NULL or `*`), shape (n,).

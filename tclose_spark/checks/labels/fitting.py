@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -50,11 +50,14 @@ class Axis:
         ends[i - 1] and ends[i] has code 2 i.
     places: the code of each value that is not a number, in tree order.
     spans: with a hierarchy, the first and last code below each node.
+    missing_any: whether a missing label covers every value. lacking: whether every label covers a missing value.
     """
 
     ends: tuple[Fraction, ...] | None = None
     places: Mapping[str, int] | None = None
     spans: Mapping[str, Span] | None = None
+    missing_any: bool = False
+    lacking: bool = False
 
     @staticmethod
     def of(quasi: JudgedQuasi, labels: Iterable[str | None], hierarchy: Hierarchy | None) -> Axis:
@@ -92,11 +95,14 @@ class Axis:
         return 2 * place + (place < len(self.ends) and self.ends[place] == number)
 
     def ranges(self, label: str | None) -> list[Span]:
-        """The ranges of codes that a label covers; several for a set."""
-        if label == ROOT:
+        """The ranges of codes that a label covers; several for a set, or if it covers a missing value, too."""
+        if label == ROOT or (label is None and self.missing_any):
             return [EVERYTHING]
         if label is None:
             return [(ABSENT, ABSENT)]
+        return [*self._known(label), *([(ABSENT, ABSENT)] if self.lacking else [])]
+
+    def _known(self, label: str) -> list[Span]:
         places = self.places or {}
         interval = interval_or_none(label) if self.ends is not None else None
         if interval is not None:
@@ -162,9 +168,9 @@ def fitting_people(
             raise InputError(
                 f"{what}: {q.name}: {len(masks)} labels do not show which values they cover; give a hierarchy"
             )
-    axes = [Axis.of(q, set(column), hierarchies.get(q.name)) for q, column in zip(joined, labels, strict=True)]
-    low, high, owner = class_boxes(labels, axes, what)
     with keep(known_people(listed, names)) as people:
+        axes = label_axes(joined, labels, hierarchies, people)
+        low, high, owner = class_boxes(labels, axes, what)
         fits = _fits(people, axes, low, high, owner, sizes)
         if not fits.get(PEOPLE):
             raise InputError(f"{what}: the table has no rows")
@@ -243,6 +249,35 @@ def known_people(background: Table, names: Sequence[str]) -> Table:
             yield pa.RecordBatch.from_arrays([*(decoded(texts(column)) for column in columns), person], schema=schema)
 
     return gather(map_batches(select(background, [*names, PERSON]), text, schema), [PERSON])
+
+
+def label_axes(
+    joined: Sequence[JudgedQuasi],
+    labels: Sequence[Sequence[str | None]],
+    hierarchies: Mapping[str, Hierarchy],
+    people: Table,
+) -> list[Axis]:
+    """The axes of these quasi-identifiers. people: whose values are `q0`.., see `known_people`."""
+    lacking = _lacking(people, [f"q{i}" for i, q in enumerate(joined) if q.missing_any])
+    return [
+        replace(Axis.of(q, set(column), hierarchies.get(q.name)), missing_any=q.missing_any, lacking=f"q{i}" in lacking)
+        for i, (q, column) in enumerate(zip(joined, labels, strict=True))
+    ]
+
+
+def _lacking(people: Table, keys: Sequence[str]) -> set[str]:
+    """Those of these columns that are missing in some row."""
+    if not keys:
+        return set()
+    schema = pa.schema([("key", pa.string()), ("n", pa.int64())])
+
+    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            missing = [batch[key].null_count for key in keys]
+            yield pa.RecordBatch.from_arrays([pa.array(keys), pa.array(missing, pa.int64())], schema=schema)
+
+    counted = collect(combine(map_batches(select(people, keys), count, schema), ["key"], {"n": "sum"}))
+    return {key for key, n in zip(counted["key"].to_pylist(), counted["n"].to_pylist(), strict=True) if n}
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -339,7 +374,8 @@ def class_boxes(
     )
     if boxes > MOST_JOINED:
         raise InputError(
-            f"{what}: the sets of values in the labels make {boxes:,} combinations; join by fewer quasi-identifiers"
+            f"{what}: sets of values in the labels, or missing values that could be any, make {boxes:,} combinations; "
+            "join by fewer quasi-identifiers"
         )
     for number, row in enumerate(zip(*labels, strict=True)):
         for box in product(*[codes_of[label] for codes_of, label in zip(ranges, row, strict=True)]):

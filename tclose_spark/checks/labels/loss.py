@@ -70,7 +70,8 @@ def judged_quasi(
         )
         limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
         levels = settings.hierarchy.level_names if isinstance(settings.hierarchy, HierarchyBuilder) else ()
-        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels))
+        any_value = settings.missing == "any"
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels, any_value))
     return judged
 
 
@@ -81,25 +82,29 @@ def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
 
 
 def measured_on(
-    spec: ReleaseSpec, named: Mapping[str, LabelVocabulary], hierarchies: Mapping[str, Hierarchy]
+    spec: ReleaseSpec, named: Mapping[str, LabelVocabulary], hierarchies: Mapping[str, Hierarchy], profile: Profile
 ) -> dict[str, dict[str, Any]]:
     """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not measured or follows
     from a given hierarchy. The leaves of a built hierarchy are the table's own values, so only the number of leaves
-    below published labels is reported.
+    below published labels is reported. If missing values may be any value, also how many rows of the input have none.
     """
-    measured: dict[str, dict[str, Any]] = {name: {} for name in named}
+    quasi_identifiers = spec.attributes.quasi_identifiers
+    missing = {q.name: q.missing for q in profile.quasi if quasi_identifiers[q.name].missing == "any"}
+    measured: dict[str, dict[str, Any]] = {
+        name: {"missing_rows": missing[name]} if name in missing else {} for name in named
+    }
     for name, of_labels in named.items():
-        quasi = spec.attributes.quasi_identifiers[name]
+        quasi = quasi_identifiers[name]
         if name in spec.aggregates:
             continue
         if isinstance(quasi.hierarchy, HierarchyBuilder):
             below = hierarchies[name].leaves_under
             nodes = sorted(of_labels.names & below.keys() - hierarchies[name].leaf_set)
-            measured[name] = {"leaves": listing([[node, below[node]] for node in nodes], "below")}
+            measured[name] |= {"leaves": listing([[node, below[node]] for node in nodes], "below")}
         elif quasi.is_numeric:
-            measured[name] = {"span": str(_span(quasi, of_labels))}
+            measured[name] |= {"span": str(_span(quasi, of_labels))}
         elif quasi.generalization == "set":
-            measured[name] = {"named": len(of_labels.names)}
+            measured[name] |= {"named": len(of_labels.names)}
     return measured
 
 

@@ -91,7 +91,8 @@ def read_linked_rows(text: str, profile: Profile) -> LinkedRows | None:
     is_released = table[RELEASED].to_numpy()[order]
     released, suppressed = order[is_released], order[~is_released]
     labels = [table[name].combine_chunks().take(pa.array(released)) for name in table.column_names[3:]]
-    return LinkedRows(rows=rows.take(released), labels=labels, suppressed=rows.take(suppressed), whole=profile.rows)
+    raw = rows.raw
+    return LinkedRows(rows=raw.take(released), labels=labels, suppressed=raw.take(suppressed), whole=profile.rows)
 
 
 def _shares(counts: IntArray) -> Any:

@@ -43,6 +43,7 @@ def note_values(rows: Rows, assigned: ClassAssignment, attributes: ResolvedAttri
     rows: of a task. assigned: what it made of them, of the released rows alone (see `kept`).
     """
     released, noted = rows.take(assigned.here), dict[int, IntArray]()
+    released = released.raw if assigned.regions is None else released
     for place, quasi in enumerate(attributes.quasi_identifiers):
         codes = released.quasi[place]
         if quasi.domain.kind == "category":

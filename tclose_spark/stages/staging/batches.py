@@ -36,6 +36,7 @@ class StagedColumns:
     sensitive: the number of sensitive attributes.
     passing: the published columns that are not staged as text: sensitive ones of other types, insensitive ones, a
         published weight among them, and pseudonyms, which are like insensitive columns from here on.
+    drawn: the places of the numbers from which missing values are drawn.
     own: for each sensitive attribute, its place in `passing`; None if it is text.
     person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
         PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
@@ -46,6 +47,7 @@ class StagedColumns:
     passing: tuple[pa.Field, ...]
     own: tuple[int | None, ...]
     person: Literal["together", "apart"] | None = None
+    drawn: tuple[int, ...] = ()
 
     @staticmethod
     def of(schema: pa.Schema, spec: ReleaseSpec) -> StagedColumns:
@@ -62,6 +64,11 @@ class StagedColumns:
             passing=tuple(pa.field(name, types[name]) for name in passing),
             own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
             person=None if attributes.person is None else attributes.person.rows,
+            drawn=tuple(
+                place
+                for place, quasi in enumerate(attributes.quasi_identifiers.values())
+                if quasi.is_numeric and quasi.missing == "any"
+            ),
         )
 
     def to_json(self) -> str:
@@ -78,6 +85,7 @@ class StagedColumns:
             passing=tuple(arrow_schema(tree["passing"])),
             own=tuple(tree["own"]),
             person=tree["person"],
+            drawn=tuple(tree["drawn"]),
         )
 
     @property

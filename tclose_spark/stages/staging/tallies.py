@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import gather, map_batches
 from tclose_spark.errors import InputError
-from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, ValueSample, estimate
+from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, NumberSample, ValueSample, estimate
 from tclose_spark.measures.sketches import REGISTERS as PLACES
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.stages.staging import batches as staging
@@ -26,15 +26,17 @@ from tclose_spark.table.columns.weights import MILLIONTHS
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
+from tclose_spark.table.labels import number_codes
 
 ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
-WEIGHTS, STOOD_FOR = -9, -10
+WEIGHTS, STOOD_FOR, DRAWN = -9, -10, -11
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
 register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
 sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
 WEIGHTS, millionths of people by (place of the sensitive attribute, value).
-STOOD_FOR, about the sum of the weights in people.
+STOOD_FOR, about the sum of the weights in people. DRAWN, rows of a sample of numbers by (place of the quasi-identifier,
+hash of the row, code of the number).
 """
 
 
@@ -85,6 +87,7 @@ class TaskTallies:
         self._columns = columns
         self._histograms: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
         self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
+        self._drawn = {place: NumberSample.empty() for place in columns.drawn}
         self._fingerprint = Fingerprint(0, 0)
         self._marked = dict.fromkeys(marks, 0)
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
@@ -123,6 +126,10 @@ class TaskTallies:
             self._marked[name] += n
         hashes = content_hash([*columns.published(held), *of_person[:1]])
         self._fingerprint += Fingerprint.of_hashes(hashes)
+        for place, sample in self._drawn.items():
+            column = columns.quasi(held)[place]
+            known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+            self._drawn[place] = sample.add(hashes[known], number_codes(column.take(pa.array(known))))
         insensitive = columns.passed(held)[columns.insensitive]
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
         for count, of_rows in zip(self._distinct.values(), seen, strict=True):
@@ -145,6 +152,9 @@ class TaskTallies:
             yield MARK, [name], n
         for place, found in self._ranges.items():
             yield RANGE, [str(place), *found.to_key()], found.missing
+        for place, drawn in self._drawn.items():
+            for hashed, code, n in zip(*map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True):
+                yield DRAWN, [str(place), f"{hashed:016x}", str(code)], n
         for name, count in self._distinct.items():
             registers = count.registers
             for register in np.flatnonzero(registers).tolist():
@@ -186,15 +196,15 @@ def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
 
 
 def staged_tallies(session: Session, path: str) -> Table:
-    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED, tasks that
-    add up keep the lowest hashes of each identifier only.
+    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED and DRAWN,
+    tasks that add up keep the lowest hashes of each column only.
     """
     tallies = gather(staging.staged_tallies(session, path), ["tally", "key"])
     return map_batches(tallies, partial(_add_up, most=MOST_SAMPLED), TALLIES)
 
 
 def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Adds up tallies of equal keys, which are in one partition. most: hashes of an identifier that are kept."""
+    """Adds up tallies of equal keys, which are in one partition. most: hashes of a column that are kept."""
     parts = [part for batch in batches if (part := batch.filter(batch["tally"].is_valid())).num_rows]
     if not parts:
         return
@@ -206,11 +216,13 @@ def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
 
 
 def _lowest(tallies: pa.Table, most: int) -> pa.Table:
-    """Tallies with the lowest hashes of each identifier."""
-    is_sampled = pc.equal(tallies["tally"], SAMPLED)
-    sampled = tallies.filter(is_sampled).sort_by("key")
-    place = np.array([json.loads(key)[0] for key in sampled["key"].to_pylist()])
-    rank = np.arange(len(place)) - np.searchsorted(place, place)
+    """Tallies with the lowest hashes of each column."""
+    is_sampled = pc.is_in(tallies["tally"], pa.array([SAMPLED, DRAWN], tallies["tally"].type))
+    sampled = tallies.filter(is_sampled).sort_by([("tally", "ascending"), ("key", "ascending")])
+    keys = zip(sampled["tally"].to_pylist(), sampled["key"].to_pylist(), strict=True)
+    column = [(tally, json.loads(key)[0]) for tally, key in keys]
+    first = {which: i for i, which in reversed(list(enumerate(column)))}
+    rank = np.array([i - first[which] for i, which in enumerate(column)], dtype=np.int64)
     return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))])
 
 
@@ -223,6 +235,7 @@ class Counted:
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
     repeated: the identifiers that repeat.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
+    drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn from it.
     weights: millionths of people by value of each sensitive attribute, if rows have weights. stood_for: about their sum
         in people, from the same rows.
     """
@@ -235,6 +248,7 @@ class Counted:
     distinct_rows: int
     repeated: tuple[Repetition, ...]
     varying: tuple[int, ...]
+    drawn: dict[str, NumberSample]
     weights: list[Counts]
     stood_for: int
 
@@ -259,6 +273,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
     ranges: dict[str, NumberRange] = {}
     marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
+    drawn = {name: list[tuple[int, int, int]]() for name in quasi}
     weights: list[dict[str | None, int]] = [{} for _ in sensitive] if attributes.weight is not None else []
     registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.beside)}
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
@@ -280,6 +295,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
             weights[int(key[0])][key[1]] = n
         elif tally == SAMPLED:
             sampled[int(key[0])][int(key[1], 16)] = n
+        elif tally == DRAWN:
+            drawn[quasi[int(key[0])]].append((int(key[1], 16), int(key[2]), n))
         else:
             whole[tally] = n
     distinct = {name: estimate(found) for name, found in registers.items()}
@@ -292,9 +309,17 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         distinct=distinct,
         repeated=tuple(_repeated(identifiers, present, sampled)),
         varying=tuple(varying[place] for place in sorted(varying)),
+        drawn={name: _number_sample(rows) for name, rows in drawn.items()},
         weights=[*weights],
         stood_for=whole.get(STOOD_FOR, 0),
     )
+
+
+def _number_sample(rows: Sequence[tuple[int, int, int]]) -> NumberSample:
+    """The sample of (hash, code, rows)."""
+    hashes, codes, counts = zip(*rows, strict=True) if rows else ((), (), ())
+    made = np.array(hashes, np.uint64), np.array(codes, np.int64), np.array(counts, np.int64)
+    return NumberSample.empty().add(*made)
 
 
 def _repeated(
