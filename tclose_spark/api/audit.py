@@ -87,6 +87,7 @@ def audit(
     attacks: bool = True,
     special_uniques: int | None = None,
     combinations: int = 10_000,
+    missing: str | None = None,
     format: str | None = None,
     options: Options = None,
     engine: str | None = None,
@@ -116,6 +117,8 @@ def audit(
     attacks: measure attacks.
     special_uniques: search for special uniques, rows that are unique by up to so many quasi-identifiers (SUDA).
     combinations: of quasi-identifiers, the most to examine for special uniques.
+    missing: "any" if a reader takes a missing quasi-identifier for any value, in k and among the people of a list;
+        "value" if it equals only other missing ones. By default what the columns' settings say, else "value".
     format, options: of the table if its path does not name its format, and for Spark's reader.
     engine: see `release`.
 
@@ -125,6 +128,7 @@ def audit(
     """
     whole, people_of = _population(population)
     asked = {"k": k, "t": t, "n": n, "gain": gain, "person": person, "population": whole, "threshold": threshold}
+    asked |= {"missing": missing}
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 

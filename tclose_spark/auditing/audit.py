@@ -28,6 +28,7 @@ from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.released_people import released_people
+from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
@@ -124,7 +125,9 @@ def audit_table(
             with private(classes_output):
                 write_delta(classes, classes_output)
         tuples = [measures.tuples.criterion(names)] if measures.tuples else []
-        figures = class_figures(classes, question.k, measures.quasi, measures.attributes, more=tuples, people=required)
+        alike = _alike(classes, question, measures.quasi)
+        strict = question.k if alike is None else None
+        figures = class_figures(classes, strict, measures.quasi, measures.attributes, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         notes += _unprotected_notes(question)
         joined = None
@@ -136,11 +139,11 @@ def audit_table(
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
         risks = _risks(classes, inputs, measures, trees)
-        suite = suite_of(question, measures.attributes)
+        suite = suite_of(question, strict, measures.attributes)
         audit = AuditResult(
             question=question,
             figures=figures,
-            guarantees=_guarantees(classes, figures, question, measures.attributes),
+            guarantees=_with_alike(_guarantees(classes, figures, question, measures.attributes), alike),
             attacks=tuple(measure_attacks(classes, measures.attacks, measures.known, figures.rows)),
             background=joined,
             risks=risks,
@@ -149,19 +152,20 @@ def audit_table(
             people=None if whose is None else whose.sizes,
             special_uniques=uniques,
         )
-        if validate(classes, "every class", suite, figures.classes).passed != audit.holds:
+        passed = validate(classes, "every class", suite, figures.classes).passed
+        if passed != all(g.holds for g in audit.guarantees if g is not alike):
             raise GuaranteeError(
                 "Great Expectations comes to another verdict on the class table; this is a bug, please report it"
             )
         return audit
 
 
-def suite_of(question: AuditQuestion, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
-    """The expectations over the class table that state the requirements."""
+def suite_of(question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
+    """The expectations over the class table that state the requirements. k: that classes of equal labels must have."""
     if question.n is None:
-        of_people = [] if question.person is None else expect_people(question.k, attributes)
-        return [expect_some_rows(), *expectations_of(question.k, attributes), *of_people]
-    reported = expectations_of(question.k, without_t(attributes))
+        of_people = [] if question.person is None else expect_people(k, attributes)
+        return [expect_some_rows(), *expectations_of(k, attributes), *of_people]
+    reported = expectations_of(k, without_t(attributes))
     return [expect_some_rows(), *reported, *expect_supersets(attributes)]
 
 
@@ -250,6 +254,18 @@ def _guarantees(
         replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in figures.guarantees
     ]
     return (*reported, *[near.guarantee for near in near_supersets(classes, attributes, question.n)], *figures.more)
+
+
+def _alike(classes: Table, question: AuditQuestion, quasi: Sequence[JudgedQuasi]) -> Guarantee | None:
+    """k with missing labels as any value, if the question is about it. k of people is of equal labels only."""
+    if question.person is not None or not any(q.missing_any for q in quasi):
+        return None
+    return alike_guarantee(classes, quasi, question.k)
+
+
+def _with_alike(guarantees: tuple[Guarantee, ...], alike: Guarantee | None) -> tuple[Guarantee, ...]:
+    """The guarantees with that one after k."""
+    return guarantees if alike is None else (guarantees[0], alike, *guarantees[1:])
 
 
 def _join(

@@ -113,6 +113,7 @@ def question_from_columns(
     person: str | None = None,
     population: Population | None = None,
     threshold: Any = None,
+    missing: str | None = None,
 ) -> AuditQuestion:
     """The question about columns with settings as in a run file.
 
@@ -121,11 +122,16 @@ def question_from_columns(
     t: of the sensitive attributes without their own.
     person: the column that identifies people, who may have several rows.
     population: that the table is a sample of. threshold: the chance above which a record counts as at risk.
+    missing: `any` or `value`, of every quasi-identifier; None for what the settings of each say.
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
     """
     quasi = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else {name: {} for name in quasi_identifiers}
+    if missing not in (None, "any", "value"):
+        raise ConfigurationError(f"missing is {missing!r}; expected any or value")
+    if missing is not None:
+        quasi = {name: {**settings, "missing": missing} for name, settings in quasi.items()}
     if len(quasi) < len(quasi_identifiers):
         raise ConfigurationError("quasi_identifiers: a column is listed twice")
     both = set(quasi) & set(sensitive or {})
@@ -157,8 +163,9 @@ def question_from_run_file(
     person: str | None = None,
     population: Population | None = None,
     threshold: Any = None,
+    missing: str | None = None,
 ) -> AuditQuestion:
-    """The question that a run file answers. k and n replace its own; t is of the attributes without their own.
+    """The question that a run file answers. k, n and missing replace its own; t is of the attributes without their own.
     Hierarchies that it builds are read from its finished release. Its person is not: a release has no such column.
 
     Raises:
@@ -178,7 +185,7 @@ def question_from_run_file(
     if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
         k = spec.privacy.k
     question = question_from_columns(
-        quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person, population, threshold
+        quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person, population, threshold, missing
     )
     return question.model_copy(update={"renamed": spec.input.columns})
 

@@ -91,6 +91,14 @@ def audit(
     combinations: Annotated[
         int, typer.Option("--combinations", min=1, help="The most combinations to examine for special uniques.")
     ] = 10_000,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="any|value",
+            help="any: a missing quasi-identifier could be any value, in k and in --background.",
+        ),
+    ] = None,
     labels: Annotated[
         bool,
         typer.Option(
@@ -127,6 +135,7 @@ def audit(
         attacks=attacks,
         special_uniques=special_uniques,
         combinations=combinations,
+        missing=missing,
         format=format_,
         options=options_of(option or []),
         engine=engine,
