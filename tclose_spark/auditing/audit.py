@@ -27,8 +27,8 @@ from tclose_spark.checks.classes.population import PopulationRisks, measure_risk
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
-from tclose_spark.checks.released_people import released_people
 from tclose_spark.checks.labels.wildcards import alike_guarantee
+from tclose_spark.checks.released_people import released_people
 from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
@@ -110,7 +110,7 @@ def audit_table(
         tallied = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
         tallies = stack.enter_context(keep(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
-        notes = list(measures.notes)
+        notes = [*measures.notes, *_missing_notes(question)]
         required = None if whose is None else whose.judged(measures.attributes, with_suppressed=False)
         more = [*measures.columns, *([] if required is None else [required])]
         classes = class_table(tallies, measures.quasi, measures.attributes, more)
@@ -261,6 +261,15 @@ def _alike(classes: Table, question: AuditQuestion, quasi: Sequence[JudgedQuasi]
     if question.person is not None or not any(q.missing_any for q in quasi):
         return None
     return alike_guarantee(classes, quasi, question.k)
+
+
+def _missing_notes(question: AuditQuestion) -> list[str]:
+    """What is measured if missing quasi-identifiers could be any value."""
+    if not any(q.missing == "any" for q in question.quasi_identifiers.values()):
+        return []
+    if question.person is not None:
+        return ["missing: any is in the joins with lists of people only; k, l and t are of classes with equal labels"]
+    return ["missing: any is in k and in the joins with lists of people; l and t are of classes with equal labels"]
 
 
 def _with_alike(guarantees: tuple[Guarantee, ...], alike: Guarantee | None) -> tuple[Guarantee, ...]:

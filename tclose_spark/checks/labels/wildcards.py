@@ -1,9 +1,9 @@
 """k-anonymity with missing labels that could be any value: the records that each class cannot be told from.
 
 Two classes are alike if their labels are equal in every column in which neither is missing. The frequency of a class is
-the number of records in all classes like it, itself included. It is the frequency f_k of sdcMicro (Templ, Kowarik and
-Meindl 2015, "Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro", section 3.2.1). Likeness is
-not transitive, so each class has a frequency of its own.
+the number of records in all classes like it, itself included: the f_k of sdcMicro's `freqCalc` with alpha = 1 (Templ
+2008, "Statistical Disclosure Control for Microdata Using the R-Package sdcMicro", Transactions on Data Privacy 1).
+Likeness is not transitive, so each class has a frequency of its own.
 
 Classes are grouped by their pattern, the columns in which their labels are missing. The classes of one pattern that are
 like a class of another have the same labels in the columns that both have: one sum by these labels for each two
@@ -72,7 +72,7 @@ def _smallest(classes: pa.Table) -> dict[str, Any]:
     """The class of the lowest frequency; of several, the first in the order of sizes and labels."""
     lowest = classes.filter(pc.equal(classes["alike"], pc.min(classes["alike"])))
     keys = ["size", *(name for name in classes.column_names if name[0] == "l")]
-    ordered = lowest.sort_by([(key, "ascending") for key in keys])
+    ordered = lowest.sort_by([(key, "ascending") for key in keys], null_placement="at_start")
     found: dict[str, Any] = ordered.slice(0, 1).to_pylist()[0]
     return found
 
