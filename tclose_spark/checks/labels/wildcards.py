@@ -71,10 +71,10 @@ def alike_guarantee(classes: Table, quasi: Sequence[JudgedQuasi], k: int | None)
 def _smallest(classes: pa.Table) -> dict[str, Any]:
     """The class of the lowest frequency; of several, the first in the order of sizes and labels."""
     lowest = classes.filter(pc.equal(classes["alike"], pc.min(classes["alike"])))
-    keys = ["size", *(name for name in classes.column_names if name[0] == "l")]
-    ordered = lowest.sort_by([(key, "ascending") for key in keys], null_placement="at_start")
-    found: dict[str, Any] = ordered.slice(0, 1).to_pylist()[0]
-    return found
+    lowest = lowest.filter(pc.equal(lowest["size"], pc.min(lowest["size"])))
+    labels = [name for name in classes.column_names if name[0] == "l"]
+    rows: list[dict[str, Any]] = lowest.to_pylist()
+    return min(rows, key=lambda row: [(row[label] is not None, row[label] or "") for label in labels])
 
 
 def alike_classes(classes: Table, quasi: Sequence[JudgedQuasi]) -> Table:
