@@ -164,7 +164,7 @@ def several_spellings(spelled: Path, open_run: Callable[..., Any], with_every_k:
     return certificate_of(spelled.parent / "out")
 
 
-@promises("A missing value counts as a value.")
+@promises("A missing value counts as a value, unless")
 def test_a_missing_value_is_a_value(several_spellings: dict[str, Any]) -> None:
     """The second class has gout, mumps and people without a disease: l = 3."""
     assert None in several_spellings["attributes"]["sensitive"]["disease"]["domain"]["values"]
