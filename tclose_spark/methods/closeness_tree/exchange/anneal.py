@@ -11,7 +11,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
-from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw, draw_member
 from tclose_spark.table.arrays import Codes, FloatArray
 

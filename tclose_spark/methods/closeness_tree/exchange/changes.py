@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import box_width, change_box, scan
-from tclose_spark.methods.closeness_tree.exchange.excess import change_excess, numerator, set_excess
+from tclose_spark.methods.closeness_tree.exchange.counts import add_row, count_members, remove_row
+from tclose_spark.methods.closeness_tree.exchange.distances import measure, measure_change, measure_swap
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table
 
 
@@ -16,31 +17,21 @@ def count_all(table: Table, partition: Partition) -> None:
         partition.size[partition.of[row]] += 1
     reserve(partition)
     partition.size[:] = 0
-    partition.counts[:] = 0
-    partition.present[:] = 0
     for row in range(len(partition.of)):
-        c = partition.of[row]
-        append_member(partition, row, c)
-        for s in range(table.column.shape[1]):
-            partition.counts[c, table.column[table.cell[row], s]] += 1
+        append_member(partition, row, partition.of[row])
     for c in range(len(partition.size)):
         count_class(table, partition, c)
 
 
 @kernel
 def count_class(table: Table, partition: Partition, c: int) -> None:
-    """Set the figures of one class from its members and counts by value."""
-    partition.fresh[:, c] = False
+    """Set the figures of one class from its members."""
     for j in range(table.quasi.shape[1]):
         scan(table, partition, c, j)
         partition.wide[c, j] = box_width(table, partition, c, j)
     partition.width[c] = partition.wide[c].sum()
-    set_excess(table, partition, c, partition.size[c])
-    for s in range(table.column.shape[1]):
-        partition.present[c, s] = 0
-        for v in range(table.first[s], table.first[s + 1]):
-            partition.present[c, s] += partition.counts[c, v] > 0
-        partition.total[c, s] = numerator(table, partition, c, s)
+    count_members(table, partition, c)
+    measure(table, partition, c, partition.size[c])
 
 
 @kernel
@@ -85,8 +76,10 @@ def move(table: Table, partition: Partition, row: int, to: int) -> None:
     append_member(partition, row, to)
     change_box(table, partition, c, row, -1)
     change_box(table, partition, to, -1, row)
-    change_excess(table, partition, c, cell, -1)
-    change_excess(table, partition, to, cell, 1)
+    remove_row(table, partition, c, cell)
+    measure_change(table, partition, c, cell, -1)
+    add_row(table, partition, to, cell)
+    measure_change(table, partition, to, cell, 1)
 
 
 @kernel
@@ -102,10 +95,8 @@ def swap(table: Table, partition: Partition, row: int, other: int) -> None:
     change_box(table, partition, c, row, other)
     change_box(table, partition, d, other, row)
     if table.cell[row] != table.cell[other]:
-        change_excess(table, partition, c, table.cell[row], -1)
-        change_excess(table, partition, c, table.cell[other], 1)
-        change_excess(table, partition, d, table.cell[other], -1)
-        change_excess(table, partition, d, table.cell[row], 1)
+        measure_swap(table, partition, c, table.cell[row], table.cell[other])
+        measure_swap(table, partition, d, table.cell[other], table.cell[row])
 
 
 @kernel

@@ -7,9 +7,9 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.closeness_tree.exchange.changes import append_member, count_class
-from tclose_spark.methods.closeness_tree.exchange.excess import numerator
+from tclose_spark.methods.closeness_tree.exchange.distances import numerator_of_two
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw_member, rank_rows
-from tclose_spark.methods.closeness_tree.exchange.splits import MOST, add_figures
+from tclose_spark.methods.closeness_tree.exchange.splits import MOST
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
 
@@ -54,11 +54,10 @@ def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: f
         low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
         both += width(j, low, high, table.widths)
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
-    add_figures(partition, d, c, 1)
+    size = partition.size[c] + partition.size[d]
     for s in range(table.column.shape[1]):
         separate = partition.total[c, s] + partition.total[d, s]
-        change += price * table.share[s] * (numerator(table, partition, d, s) - separate)
-    add_figures(partition, d, c, -1)
+        change += price * table.share[s] * (numerator_of_two(table, partition, d, c, 1, s, size) - separate)
     return float(change)
 
 
@@ -69,8 +68,5 @@ def merge(table: Table, partition: Partition, c: int, d: int) -> None:
         row = partition.member[partition.start[c] + partition.size[c] - 1]
         partition.size[c] -= 1
         append_member(partition, row, d)
-    for v in range(partition.counts.shape[1]):
-        partition.counts[d, v] += partition.counts[c, v]
-        partition.counts[c, v] = 0
     count_class(table, partition, c)
     count_class(table, partition, d)

@@ -14,7 +14,7 @@ from tclose_spark.kernels.mixing import GOLDEN, mixed
 from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import ANYTHING, ORDERED, Requirement, metrics_of
+from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED, Requirement, metrics_of
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 LEAVE, JOIN = 0, 1
@@ -22,7 +22,9 @@ LEAVE, JOIN = 0, 1
 
 @structure
 class Table(NamedTuple):
-    """The rows and the requirement of their classes. The values of all sensitive attributes are numbered as columns."""
+    """The rows and the requirement of their classes. All values of the sensitive attributes, and the nodes of their
+    hierarchies except the roots, are numbered as columns: of an attribute first its values, then height by height.
+    """
 
     quasi: Codes  # dense codes of the quasi-identifiers, shape (n, q)
     cell: Codes  # each row's cell, shape (n,)
@@ -31,7 +33,10 @@ class Table(NamedTuple):
     first: IntArray  # attribute s has the columns first[s]..first[s + 1]-1, shape (attributes + 1,)
     column: Codes  # the column of each attribute's value in each cell, shape (cells, attributes)
     metric: NDArray[np.int8]  # EQUAL, ORDERED or HIERARCHICAL, shape (attributes,)
-    expected: IntArray  # records of the whole table with a value (ordered: or a lower one), shape (columns,)
+    above: Codes  # the column of the node above each column, or -1, shape (columns,)
+    # Records of the whole table with a value (ordered: or a lower one), or below a node, shape (columns,).
+    expected: IntArray
+    apart: IntArray  # the numerator of a row that has nothing in common with the table, shape (attributes,)
     share: FloatArray  # a numerator times this is the closeness ratio times rows, 0 without a t, shape (attributes,)
 
 
@@ -56,13 +61,17 @@ class Partition(NamedTuple):
     high_next: Codes  # the second highest code
     wide: FloatArray  # the width of the label from low to high
     width: FloatArray  # its sum over quasi-identifiers, shape (classes,)
-    excess: IntArray  # n c_v - s N_v of each value, cumulative for an ordered attribute, shape (classes, columns)
-    counts: Codes  # c_v, the members with each value
-    total: IntArray  # the numerator of the distance, shape (classes, attributes)
+    counts: Codes  # the members with each value or below each node, shape (classes, columns)
+    held: Codes  # attribute s has members in the columns held[c, first[s]:first[s] + length[c, s]], in any order
+    length: IntArray  # in how many columns it has members, shape (classes, attributes)
     present: IntArray  # how many distinct values there are
-    rises: NDArray[np.float32]  # see `excess.rise`; valid only where fresh, shape (2, classes, columns)
-    fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes)
-    nodes: IntArray  # to work in (see `excess.sum_nodes`), shape (2, highest + 1, largest domain)
+    total: IntArray  # the numerator of the distance
+    # The sum of min(n c_u, s N_u), with s one less and one more; not of ordered attributes (see `common`), shape (2,
+    # classes, attributes).
+    common: IntArray
+    excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
+    rises: NDArray[np.float32]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
+    fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
     old: Codes  # to work in, as member
     old_start: IntArray  # to work in, as start
     rank: Codes  # to work in: the place of each row in an order, shape (n,)
@@ -73,12 +82,11 @@ class Partition(NamedTuple):
 def make_table(block: Block) -> Table:
     """The block as the kernels read it."""
     requirement = block.requirement
-    first = np.concatenate([[0], np.cumsum(requirement.domains)]).astype(np.int64)
     metric = metrics_of(requirement)
-    expected = [
-        np.cumsum(counts[:m]) if kind == ORDERED else counts[:m]
-        for counts, m, kind in zip(requirement.tables, requirement.domains, metric, strict=True)
-    ]
+    columns = [_columns(requirement, s) for s in range(len(metric))]
+    first = np.concatenate([[0], np.cumsum([len(above) for above, _ in columns])]).astype(np.int64)
+    above = [np.where(nodes < 0, -1, nodes + start) for (nodes, _), start in zip(columns, first, strict=False)]
+    expected = [np.cumsum(rows) if kind == ORDERED else rows for (_, rows), kind in zip(columns, metric, strict=True)]
     return Table(
         quasi=np.ascontiguousarray(block.quasi, np.int32),
         cell=np.ascontiguousarray(block.cell, np.int32),
@@ -87,9 +95,24 @@ def make_table(block: Block) -> Table:
         first=first,
         column=(requirement.codes + first[:-1]).astype(np.int32),
         metric=metric,
+        above=np.concatenate(above).astype(np.int32),
         expected=np.concatenate(expected).astype(np.int64),
+        apart=np.where(metric == EQUAL, 2, requirement.heights) * requirement.rows,
         share=_shares(requirement),
     )
+
+
+def _columns(requirement: Requirement, s: int) -> tuple[IntArray, IntArray]:
+    """(the column above each column of attribute s, or -1; records of the whole table in each), both from 0."""
+    above, rows = [], [requirement.tables[s, : requirement.domains[s]]]
+    end = len(rows[0])
+    for parents in requirement.parents[s, : max(int(requirement.heights[s]) - 1, 0)]:
+        parent = parents[: len(rows[-1])].astype(np.int64)
+        above.append(parent + end)
+        rows.append(np.bincount(parent, weights=rows[-1]).astype(np.int64))
+        end += len(rows[-1])
+    above.append(np.full(len(rows[-1]), -1))
+    return np.concatenate(above), np.concatenate(rows)
 
 
 def _shares(requirement: Requirement) -> FloatArray:
@@ -105,12 +128,12 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
     """
     rows, q = table.quasi.shape
     groups, columns, attributes = int(classes.max()) + 1 + spare, len(table.expected), len(table.metric)
-    _, highest, longest = table.requirement.parents.shape
-
     low, high, low_rows, high_rows, low_next, high_next = np.zeros((6, groups, q), np.int32)
     start, room, old_start = np.zeros((3, groups), np.int64)
     member, old = np.zeros((2, 2 * rows + 8 * groups), np.int32)
     place, rank = np.zeros((2, rows), np.int32)
+    counts, held = np.zeros((2, groups, columns), np.int32)
+    length, present, total = np.zeros((3, groups, attributes), np.int64)
     return Partition(
         of=classes.astype(np.int32),
         place=place,
@@ -126,13 +149,15 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         high_next=high_next,
         wide=np.zeros((groups, q)),
         width=np.zeros(groups),
+        counts=counts,
+        held=held,
+        length=length,
+        present=present,
+        total=total,
+        common=np.zeros((2, groups, attributes), np.int64),
         excess=np.zeros((groups, columns), np.int64),
-        counts=np.zeros((groups, columns), np.int32),
-        total=np.zeros((groups, attributes), np.int64),
-        present=np.zeros((groups, attributes), np.int64),
         rises=np.zeros((2, groups, columns), np.float32),
-        fresh=np.zeros((2, groups), np.bool_),
-        nodes=np.zeros((2, highest + 1, longest), np.int64),
+        fresh=np.zeros((2, groups, attributes), np.bool_),
         old=old,
         old_start=old_start,
         rank=rank,

@@ -7,7 +7,8 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import ANYTHING
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
-from tclose_spark.methods.closeness_tree.exchange.excess import numerator, set_excess
+from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_all, values_without
+from tclose_spark.methods.closeness_tree.exchange.distances import measure, numerator_of_two
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
@@ -38,7 +39,6 @@ def split_all(table: Table, partition: Partition, order: Codes) -> int:
             cut_off(table, partition, c, free, best)
             cut += 1
         else:
-            partition.counts[free] = 0
             count_class(table, partition, free)
     return cut
 
@@ -67,13 +67,12 @@ def best_cut(table: Table, partition: Partition, c: int, free: int) -> int:
     for at in range(size - 1, -1, -1):
         partition.tail[at] = widen(table, partition, free, partition.member[start + at])
     empty_box(partition, free)
-    partition.counts[free] = 0
+    remove_all(table, partition, free)
     best, least = 0, size * partition.width[c] - LEAST
     for at in range(size - table.requirement.k):
         row, rows = partition.member[start + at], at + 1
         head = widen(table, partition, free, row)
-        for s in range(table.column.shape[1]):
-            partition.counts[free, table.column[table.cell[row], s]] += 1
+        add_row(table, partition, free, table.cell[row])
         after = rows * head + (size - rows) * partition.tail[rows]
         if rows >= table.requirement.k and after < least and both_hold(table, partition, c, free, rows):
             best, least = rows, after
@@ -103,37 +102,18 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
 
 @kernel
 def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) -> bool:
-    """Whether the part of class c with the counts of class `part`, and the rest, meet the requirement. The figures of c
-    are unchanged afterwards.
+    """Whether the first `rows` rows of class c, with the counts of class `part`, and the others meet the requirement,
+    except for k.
     """
-    set_excess(table, partition, part, rows)
-    if not excess_holds(table, partition, part, rows):
-        return False
-    add_figures(partition, c, part, -1)
-    rest_holds = excess_holds(table, partition, c, partition.size[c] - rows)
-    add_figures(partition, c, part, 1)
-    return rest_holds
-
-
-@kernel
-def add_figures(partition: Partition, c: int, part: int, sign: int) -> None:
-    """Add (sign 1) or subtract (-1) the excesses and counts of class `part` to or from those of c."""
-    for v in range(partition.excess.shape[1]):
-        partition.excess[c, v] += sign * partition.excess[part, v]
-        partition.counts[c, v] += sign * partition.counts[part, v]
-
-
-@kernel
-def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
-    """Whether a class of `size` rows with the excesses and counts of class c meets the requirement, except for k."""
+    measure(table, partition, part, rows)
+    rest = partition.size[c] - rows
     for s in range(table.column.shape[1]):
-        present = 0
-        for v in range(table.first[s], table.first[s + 1]):
-            present += partition.counts[c, v] > 0
-        if present < table.requirement.distinct[s]:
+        distinct, limits = table.requirement.distinct[s], table.requirement.limits[s]
+        if partition.present[part, s] < distinct or values_without(table, partition, c, part, s) < distinct:
             return False
-        limit = table.requirement.limits[s, size]
-        if limit != ANYTHING and numerator(table, partition, c, s) > limit:
+        if limits[rows] != ANYTHING and partition.total[part, s] > limits[rows]:
+            return False
+        if limits[rest] != ANYTHING and numerator_of_two(table, partition, c, part, -1, s, rest) > limits[rest]:
             return False
     return True
 
@@ -141,7 +121,6 @@ def excess_holds(table: Table, partition: Partition, c: int, size: int) -> bool:
 @kernel
 def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) -> None:
     """Make the first `rows` members of class c the class `free`, without moving them."""
-    partition.counts[free] = 0
     partition.start[free], partition.room[free], partition.size[free] = partition.start[c], rows, rows
     partition.start[c], partition.room[c], partition.size[c] = (
         partition.start[c] + rows,
@@ -149,13 +128,8 @@ def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) ->
         partition.size[c] - rows,
     )
     for at in range(partition.start[free], partition.start[free] + rows):
-        row = partition.member[at]
-        partition.of[row] = free
-        for s in range(table.column.shape[1]):
-            partition.counts[free, table.column[table.cell[row], s]] += 1
+        partition.of[partition.member[at]] = free
     for at in range(partition.size[c]):
         partition.place[partition.member[partition.start[c] + at]] = at
-    for v in range(partition.counts.shape[1]):
-        partition.counts[c, v] -= partition.counts[free, v]
     count_class(table, partition, free)
     count_class(table, partition, c)

@@ -7,7 +7,7 @@ import numpy as np
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
-from tclose_spark.methods.closeness_tree.exchange.excess import rise
+from tclose_spark.methods.closeness_tree.exchange.distances import rise
 from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw
 from tclose_spark.table.arrays import Codes
 

@@ -31,7 +31,8 @@ from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange.excess import rise, rise_by_swap, update_rises
+from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.excess import update_rises
 from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
@@ -220,19 +221,23 @@ def assert_counted(table: Table, partition: Partition) -> None:
     classes = partition.of.astype(np.int64)
     fresh = make_partition(table, classes, 0, len(partition.size) - int(classes.max()) - 1)
     count_all(table, fresh)
-    for name in ("size", "low", "high", "low_rows", "high_rows", "excess", "counts", "total", "present"):
+    for name in ("size", "low", "high", "low_rows", "high_rows", "counts", "length", "present", "total", "common", "excess"):
         np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
-    for side, c in np.argwhere(partition.fresh):
-        update_rises(table, fresh, side, c)
-        np.testing.assert_array_equal(partition.rises[side, c], fresh.rises[side, c])
+    for side, c, s in np.argwhere(partition.fresh):
+        update_rises(table, fresh, side, c, s, partition.size[c] + (1 if side == JOIN else -1))
+        values = slice(table.first[s], table.first[s + 1])
+        np.testing.assert_array_equal(partition.rises[side, c, values], fresh.rises[side, c, values])
     for known, real in ((partition.low_next, fresh.low_next), (partition.high_next, fresh.high_next)):
         assert np.all((known == real) | (known == UNKNOWN))
     for c in range(len(partition.size)):
         members = partition.member[partition.start[c] : partition.start[c] + partition.size[c]]
         assert sorted(members) == np.flatnonzero(partition.of == c).tolist()
         assert np.array_equal(partition.place[members], np.arange(len(members)))
+        for s, (first, last) in enumerate(itertools.pairwise(table.first)):
+            held = partition.held[c, first : first + partition.length[c, s]]
+            assert sorted(held) == (first + np.flatnonzero(partition.counts[c, first:last])).tolist()
 
 
 @given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
