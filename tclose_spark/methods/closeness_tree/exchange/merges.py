@@ -37,7 +37,7 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
             if d in (c, last) or rows > min(partition.room[d], MOST, table.requirement.limits.shape[1] - 1):
                 continue
             last = d
-            change = change_by_merge(table, partition, c, d, price)
+            change = change_by_merge(table, partition, c, d, price, least)
             if change < least:
                 best, least = d, change
         if best >= 0:
@@ -47,13 +47,20 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
 
 
 @kernel
-def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float) -> float:
-    """How much the loss plus `price` times the closeness ratios times rows rises if classes c and d are merged."""
+def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float, least: float) -> float:
+    """How much the loss plus `price` times the closeness ratios times rows rises if classes c and d are merged; or a
+    number that it exceeds, if this is `least` or more.
+    """
     both = 0.0
     for j in range(table.quasi.shape[1]):
         low, high = min(partition.low[c, j], partition.low[d, j]), max(partition.high[c, j], partition.high[d, j])
         both += width(j, low, high, table.widths)
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
+    bound = change
+    for s in range(table.column.shape[1]):
+        bound -= price * table.share[s] * (partition.total[c, s] + partition.total[d, s])
+    if bound >= least:
+        return float(bound)
     size = partition.size[c] + partition.size[d]
     for s in range(table.column.shape[1]):
         separate = partition.total[c, s] + partition.total[d, s]

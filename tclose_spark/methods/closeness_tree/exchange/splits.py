@@ -109,7 +109,9 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
     rest = partition.size[c] - rows
     for s in range(table.column.shape[1]):
         distinct, limits = table.requirement.distinct[s], table.requirement.limits[s]
-        if partition.present[part, s] < distinct or values_without(table, partition, c, part, s) < distinct:
+        if partition.present[part, s] < distinct:
+            return False
+        if distinct > 1 and values_without(table, partition, c, part, s) < distinct:
             return False
         if limits[rows] != ANYTHING and partition.total[part, s] > limits[rows]:
             return False
