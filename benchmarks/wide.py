@@ -39,9 +39,7 @@ def anonymize(stays: pa.Table, trees: str, name: str, effort: str) -> tuple[floa
     sensitive: dict[str, dict[str, Any]] = {
         "13 values, equal": {"few": {"distance": "equal"}},
         "717 codes, equal": {"diagnosis": {"distance": "equal"}},
-        "717 codes, hierarchical": {
-            "diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"}
-        },
+        "717 codes, hierarchical": {"diagnosis": {"distance": "hierarchical", "hierarchy": f"{trees}/diagnosis.csv"}},
         "1,000 numbers": {"cost": {"distance": "ordered"}},
     }
     (column, settings), ends = next(iter(sensitive[name].items())), []

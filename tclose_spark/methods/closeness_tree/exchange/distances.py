@@ -52,7 +52,7 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
             total += partition.rises[side, c, column]
         else:
             after = numerator_after(table, partition, side, c, column, s, size)
-            total += np.float32(rise_to(table, partition, c, s, after, limit))
+            total += float(np.float32(rise_to(table, partition, c, s, after, limit)))
     return total
 
 

@@ -23,7 +23,7 @@ from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_mov
 from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
-MOST_FIGURES = 1 << 24  # classes times sensitive values, 20 bytes each; a block with more is exchanged in parts
+MOST_FIGURES = 1 << 24  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
 HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
 PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do

@@ -221,7 +221,19 @@ def assert_counted(table: Table, partition: Partition) -> None:
     classes = partition.of.astype(np.int64)
     fresh = make_partition(table, classes, 0, len(partition.size) - int(classes.max()) - 1)
     count_all(table, fresh)
-    for name in ("size", "low", "high", "low_rows", "high_rows", "counts", "length", "present", "total", "common", "excess"):
+    for name in (
+        "size",
+        "low",
+        "high",
+        "low_rows",
+        "high_rows",
+        "counts",
+        "length",
+        "present",
+        "total",
+        "common",
+        "excess",
+    ):
         np.testing.assert_array_equal(getattr(partition, name), getattr(fresh, name), err_msg=name)
     np.testing.assert_allclose(partition.wide, fresh.wide, atol=1e-12)
     np.testing.assert_allclose(partition.width, fresh.width, atol=1e-12)
