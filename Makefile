@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-slow test-matrix test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -126,6 +126,9 @@ dist: $(READY)  ## Build the wheel and the source distribution into dist/.
 
 test-matrix: $(READY)  ## Run the quick tests against the wheel: on PYTHONS (3.11 to 3.13), with Spark 4.0, with the oldest allowed versions.
 	.ci/matrix
+
+test-wheel: $(READY)  ## Install the wheel with Spark into an empty environment of each of PYTHONS, and release a CSV there.
+	.ci/wheel
 
 docs: $(READY)  ## Build the documentation site into build/docs; warnings and broken links are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

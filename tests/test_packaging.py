@@ -10,12 +10,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.metadata import Metadata
 
 import tclose_spark
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CITATION.cff", "CHANGELOG.md", "CONTRIBUTING.md")
 FOLDERS = ("tclose_spark", "docs", "conf", "jobs", "tests")
 
 
@@ -47,6 +48,16 @@ def test_a_wheel_has_every_file_of_the_package_and_nothing_else(wheel: zipfile.Z
         path for path in (ROOT / "tclose_spark").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
     assert files == {str(path.relative_to(ROOT)) for path in package}
+
+
+def test_a_wheel_is_small(built: Path) -> None:
+    (path,) = built.glob("*.whl")
+    assert path.stat().st_size < 2_000_000
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (citation["version"], citation["license"]) == (tclose_spark.__version__, "Apache-2.0")
 
 
 def test_metadata_is_valid_and_complete(wheel: zipfile.ZipFile) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tclose_spark.checks.profiles.rules import named_identifiers
 from tclose_spark.engine.protocol import Mapper, OpenedTable, Table
-from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, input_state, read_table
+from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, read_table
 from tclose_spark.engine.tables import (
     collect,
     map_batches,
@@ -29,6 +29,7 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
+from tclose_spark.stages.population import state_of_inputs
 from tclose_spark.stages.preparation import BROKEN, DAMAGED, NOBODY, UNWEIGHED, Preparation, holds_numbers, wrong_type
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
@@ -60,7 +61,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     source = run.spec.input
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
-    state = input_state(run.session, source, commit)
+    state = state_of_inputs(run)
     table = read_table(run.session, source, version, run.spec.attributes.inputs)
     try:
         path = run.staging.path(STAGED_ROWS)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from tclose_spark.engine.sources import commit_of, input_state
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PEOPLE, PUBLIC, REPORT, STATE, Run
@@ -20,6 +19,7 @@ from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
+from tclose_spark.stages.population import state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
@@ -143,13 +143,13 @@ def is_published(run: Run) -> bool:
 
 
 def is_current(run: Run) -> bool:
-    """Whether the finished release was made from this configuration and the current state of the input. False if the
-    state of the input is unknown (see `input_state`).
+    """Whether the finished release was made from this configuration and the current state of its inputs. False if that
+    is unknown (see `state_of_inputs`).
     """
     if not run.finished or not run.internal.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
-    state = input_state(run.session, run.spec.input, commit_of(run.session, run.spec.input))
+    state = state_of_inputs(run)
     same = state is not None and made["stages"]["profile"]["input"].get("state") == state
     return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 

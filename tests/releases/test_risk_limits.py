@@ -200,6 +200,20 @@ def test_a_population_that_cannot_be_used_publishes_nothing(make_run: Callable[.
     assert not (tmp_path / "out/public/release").exists()
 
 
+def test_a_changed_population_is_a_changed_input(
+    run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    pq.write_table(people(), tmp_path / "all.parquet")
+    path = run_file(people(300), **settings({"table": "all.parquet"}))
+    for changed in (True, False, True):
+        if changed and (tmp_path / "out").exists():
+            pq.write_table(people(1600), tmp_path / "all.parquet")
+        code, _, told = tclose("release", path, "--if-changed")
+        assert (code, "nothing to do" in told) == (0, not changed)
+    listed = json.loads((tmp_path / "out/public/certificate.json").read_text())["risks"]["population"]["people"]
+    assert listed == 1600
+
+
 def test_a_weight_that_is_no_number_publishes_nothing(make_run: Callable[..., Run], tmp_path: Path) -> None:
     table = people(300)
     bad = table.set_column(table.schema.get_field_index("w"), "w", pa.array([None, -1.0, *[2.5, 3.0] * 149]))
