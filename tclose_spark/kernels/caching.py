@@ -91,6 +91,11 @@ def cache_folder() -> Path:
     return Path(folder()).parent
 
 
+def has_kernels() -> bool:
+    """Whether kernels of these sources were compiled before."""
+    return any(Path(folder()).glob("*.nbi"))
+
+
 def let_all_read() -> None:
     """Lets every user read the compiled kernels. They contain no data of any table."""
     for path in (cache_folder(), *cache_folder().iterdir()):

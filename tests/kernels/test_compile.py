@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from tclose_spark import cli
+from tclose_spark import cli, pipeline
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.run import Run
 from tclose_spark.kernels import caching
+from tclose_spark.runfile.loading import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = """
@@ -89,6 +93,25 @@ def test_what_others_may_only_read_is_copied(compiled: Path, tmp_path: Path, mon
 
 
 @pytest.mark.slow
+def test_the_first_plan_reports_that_kernels_are_compiled(
+    tmp_path: Path, write_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once: with kernels in the cache, it does not."""
+    table = pa.table({"age": list(range(20, 60)), "disease": ["flu", "gout"] * 20})
+    conf = write_run(tmp_path, table, quasi={"age": {"type": "numeric"}}, sensitive={"disease": {"t": "0.5"}}, k=4)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    caching.folder.cache_clear()
+    reported = []
+    for _ in range(2):
+        heard: list[str] = []
+        run = Run(load_spec(conf), LocalSession(), heard.append)
+        pipeline.profile(run)
+        pipeline.plan(run)
+        reported.append(pipeline.NO_KERNELS in heard)
+        (Path(caching.folder()) / "tree.1.nbi").touch()
+    assert reported == [True, False]
+
+
 def test_the_folder_is_for_all_users_to_read_and_for_one_to_write(compiled: Path) -> None:
     folders = [compiled / "tclose_spark", *(compiled / "tclose_spark").iterdir()]
     assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o755}
