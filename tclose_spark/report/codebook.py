@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tclose_spark.report.page import number, percent
-from tclose_spark.runfile.distances import DISTANCES
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
 """What the intervals of a quasi-identifier are of, by its type."""
@@ -109,8 +108,9 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
         t = certificate["guarantees"]["t"].get(name)
         close = "no limit on its distance from the table"
         if t is not None and t["required"] is not None:
-            meaning = DISTANCES[t["distance"]].meaning
-            close = f"in each class at most {number(t['required'])} from its distribution in the table ({meaning})"
+            close = (
+                f"in each class at most {number(t['required'])} from its distribution in the table ({t['distance']})"
+            )
         merged = "spellings were merged" if "text" in entry else "published unchanged"
         yield name, "", "a value of the input", f"{merged}; {close}"
 
