@@ -198,7 +198,7 @@ def verify_release(
         },
         "quasi_identifiers": measured_on(spec, named, hierarchies, profile),
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
-        "warnings": warnings_of(figures, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
+        "warnings": warnings_of(figures, quasi, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
         "columns": {
             name: {"type": type_name(schema.field(name)), "missing": missing} for name, missing in rows.missing.items()
         },

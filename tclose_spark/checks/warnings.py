@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute
+import numpy as np
+
+from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.figure_histograms import NOTHING
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
+MUCH = 0.5  # information loss, or share of rows with *, above which a release is nearly useless
+MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
+BINDING = Fraction(9, 10)  # of its t, from which the largest distance shows that t limits the classes
+A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
+WITHOUT_IT = "without it, the other quasi-identifiers would keep more"
 
 
 def warnings_of(
     figures: ClassFigures,
-    quasi: Mapping[str, LabelVocabulary],
+    quasi: Sequence[JudgedQuasi],
+    vocabulary: Mapping[str, LabelVocabulary],
     attributes: Sequence[JudgedAttribute],
     texts: Sequence[str],
 ) -> list[str]:
-    """All warnings about a release. quasi: what its labels name; texts: the columns of text."""
-    sentences = [f"{name}: the published value is * in all rows" for name, named in quasi.items() if named.suppressed]
-    for name, named in quasi.items():
+    """All warnings about a release. vocabulary: what its labels name; texts: the columns of text."""
+    sentences = [*_starred(figures, quasi, vocabulary)]
+    for name, named in vocabulary.items():
         if name in texts and (spellings := count_spellings(named.names)):
             sentences.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
     for attribute in attributes:
         sentences += _of_values(attribute, attribute.name in texts)
-    return [*sentences, *_of_use(figures)]
+    return [*sentences, *_of_use(figures, attributes)]
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
@@ -58,13 +68,69 @@ def padded_order(attribute: JudgedAttribute, known: Collection[str | None] = ())
     ]
 
 
-def _of_use(figures: ClassFigures) -> list[str]:
-    """Warnings about a release that is of little use."""
+def _starred(
+    figures: ClassFigures, quasi: Sequence[JudgedQuasi], vocabulary: Mapping[str, LabelVocabulary]
+) -> Iterator[str]:
+    """A warning about the quasi-identifiers that are `*` in most rows, one for each remedy."""
+    named: dict[str, dict[str, int]] = {}
+    for q in quasi:
+        bins = figures.histograms.get("precision", {}).get(q.name, [])
+        rows = (
+            figures.rows if vocabulary[q.name].suppressed else sum(b["rows"] for b in bins if b["precision"] == NOTHING)
+        )
+        if rows > MUCH * figures.rows:
+            bare = q.covers and not (q.loss.numeric or q.loss.sets or q.loss.hierarchy)
+            remedy = "" if figures.classes == 1 else f"; {A_HIERARCHY if bare else WITHOUT_IT}"
+            named.setdefault(remedy, {})[q.name] = rows
+    for remedy, rows_of in named.items():
+        least = min(rows_of.values())
+        part = f"{'at least ' if len(rows_of) > 1 else ''}{least:,} of {figures.rows:,}"
+        share = "all" if least == figures.rows else part
+        yield f"{', '.join(rows_of)}: the published value is * in {share} rows{remedy}"
+
+
+def _of_use(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> Iterator[str]:
+    """A warning about a release that is nearly useless, with the cause and the change that helps most."""
     if figures.classes == 1 and (not figures.losses or figures.released_ncp > 0):
-        return ["all rows are in one class: the quasi-identifiers distinguish nobody, and the table is nearly useless"]
-    if figures.losses and figures.released_ncp > 0.9:
-        return [
-            "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or hierarchies "
-            "preserve more"
-        ]
-    return []
+        alone = "all rows are in one class: the quasi-identifiers distinguish nobody, and the table is nearly useless"
+        yield f"{alone}; {_remedy(figures, attributes)}"
+    elif figures.losses and figures.ncp > MUCH:
+        yield f"the table is nearly useless: NCP is {figures.ncp:.4f}; {_remedy(figures, attributes)}"
+
+
+def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str:
+    """The requirement that costs most, by the figures, and the change that helps most."""
+    found = [(a, g) for a in attributes if (g := figures.of("t-closeness", a.name)) is not None]
+    limited = [(a, Fraction(g.required), Fraction(g.achieved)) for a, g in found if g.required is not None]
+    if not limited:
+        return "fewer quasi-identifiers or a smaller k would preserve more"
+    needed, widest, t = max(((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0])
+    k = figures.of("k-anonymity")
+    if needed > (k.required if k is not None else 1):
+        return (
+            f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
+            "values are equally far apart (distance: equal); distance: ordered, if they have an order, or hierarchical "
+            "would preserve more, as would a larger t"
+        )
+    a, t, achieved = max(limited, key=lambda one: one[2] / one[1])
+    if achieved >= BINDING * t:
+        return (
+            f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or fewer quasi-identifiers "
+            "would preserve more"
+        )
+    if figures.classes == 1:
+        return "a larger t or fewer quasi-identifiers would preserve more"
+    return "no t is near its limit; fewer quasi-identifiers or a smaller k would preserve more"
+
+
+def _fewest_rows(attribute: JudgedAttribute, t: Fraction) -> int:
+    """The rows below which no class can be within t of the table; 1 unless many values are equally far apart.
+
+    With equal distances, the distance is the share of the table that a class lacks (variational distance, Li et al.
+    2007, section 4). A class lacks at least the values that none of its rows has.
+    """
+    counts = np.sort(attribute.distance.table)[::-1]
+    if attribute.settings.distance != "equal" or np.count_nonzero(counts) <= MANY:
+        return 1
+    covered = [int(n) for n in np.cumsum(counts)]
+    return next(i for i, rows in enumerate(covered, start=1) if rows >= (1 - t) * covered[-1])

@@ -22,6 +22,7 @@ from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
+from tclose_spark.stages.warnings import query_error_notes
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
@@ -44,15 +45,19 @@ def write_reports(
     run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
+    raw = _raw_versus_released(run, measure_raw_versus_released)
+    notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
+    for note in notes:
+        run.announce(f"note: {note}")
     made = {
         "state": state,
+        "notes": notes,
         "plan": json.loads(run.staging.read(PLAN_REPORT)),
         "versions": versions(),
         "minimality": json.loads(run.staging.read(MINIMALITY)),
         "totals": _raw_totals(read_profile(run)),
     }
-    page = render_internal(certificate, figures, _raw_versus_released(run, measure_raw_versus_released), made)
-    run.staging.write(INTERNAL_REPORT, page, private=True)
+    run.staging.write(INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True)
     record["files"] = list_files(run)
 
 

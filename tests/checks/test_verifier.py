@@ -20,6 +20,7 @@ from tclose_spark.checks import verifier
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.checks.warnings import _fewest_rows
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
@@ -238,6 +239,87 @@ def test_what_is_worth_a_second_look(judge: Judge, name: str) -> None:
     assert [line[: len(start)] for line, start in zip(warnings, expected, strict=True)] == expected
 
 
+# --- a release that is nearly useless
+
+FOUR = ("flu", "flu", "gout", "gout")
+WIDE: list[Record] = [("[20, 40]", disease) for disease in FOUR]  # the span of all labels
+EXACT: list[Record] = [("20", disease) for disease in FOUR]
+
+
+def test_a_loss_of_half_is_no_warning(judge: Judge) -> None:
+    found = judge(WIDE + EXACT, t="0.5").figures
+    assert (found["ncp"], found["warnings"]) == (0.5, [])
+
+
+def test_a_loss_above_half_has_its_cause(judge: Judge) -> None:
+    release = [*WIDE, ("[20, 40]", "flu"), *EXACT[1:]]
+    useless = "the table is nearly useless: NCP is 0.6250; "
+    emd = Fraction(1, 6)  # 1 flu of 3, and 4 of 8
+    assert Fraction(judge(release, k=3, t="0.18").figures["attributes"]["disease"]["emd"]) == emd
+    assert judge(release, k=3, t="0.18").figures["warnings"] == [
+        f"{useless}t of disease is binding (0.1667 of 0.18); a larger t or fewer quasi-identifiers would preserve more"
+    ]
+    assert judge(release, k=3, t="0.19").figures["warnings"] == [
+        f"{useless}no t is near its limit; fewer quasi-identifiers or a smaller k would preserve more"
+    ]
+    assert judge(release, k=3).figures["warnings"] == [
+        f"{useless}fewer quasi-identifiers or a smaller k would preserve more"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "settings", "cause"),
+    [
+        (21, 4, {"t": "0.2"}, "t of disease needs at least 17 rows in each class, because its 21 values are equally"),
+        (20, 4, {"t": "0.2"}, "no t is near its limit"),
+        (21, 17, {"t": "0.2"}, "no t is near its limit"),  # k requires as many rows anyway
+        (21, 4, {"t": "0.2", "distance": "ordered", "order": "frequency"}, "no t is near its limit"),
+    ],
+)
+def test_many_values_that_are_equally_far_apart_need_many_rows(
+    judge: Judge, values: int, k: int, settings: dict[str, str], cause: str
+) -> None:
+    names = [f"{10 + i}" for i in range(values)]
+    release = [(age, name) for age in ("[20, 40]", "[21, 40]") for name in names]
+    warnings = judge(release, k=k, **settings).figures["warnings"]
+    assert [line.partition("; ")[2][: len(cause)] for line in warnings if "nearly useless" in line] == [cause]
+
+
+def test_fewer_rows_than_the_bound_are_never_within_t() -> None:
+    counts = np.array([9, 7, 5, 4, *[1] * 25])
+    judged = JudgedAttribute(
+        "disease", tuple(map(str, range(29))), EqualDistance(counts), SensitiveAttribute.model_validate({"t": "0.4"})
+    )
+    rows = _fewest_rows(judged, Fraction(2, 5))
+    covered = np.sort(counts)[::-1].cumsum() / counts.sum()
+    assert 1 - covered[rows - 1] <= 0.4 < 1 - covered[rows - 2]
+
+
+def starred(rows: int) -> list[Record]:
+    """Eight rows, of which the sex is * in some."""
+    return [("30", "*" if i < rows else "f", FOUR[i % 4]) for i in range(8)]
+
+
+def test_a_quasi_identifier_that_is_a_star_in_most_rows(judge: Judge) -> None:
+    columns = ("age", "sex", "disease")
+    assert judge(starred(4), sex=True, columns=columns).figures["warnings"] == []
+    found = judge(starred(5), k=3, sex=True, columns=columns).figures
+    assert found["ncp"] < 0.5
+    assert found["warnings"] == [
+        "sex: the published value is * in 5 of 8 rows; give it a hierarchy or generalization: set, or leave it out"
+    ]
+
+
+def test_one_class_has_one_warning_with_its_cause(judge: Judge) -> None:
+    columns = ("age", "sex", "disease")
+    release = [("*", "*", disease) for disease in FOUR * 2]
+    assert judge(release, t="0.3", sex=True, columns=columns).figures["warnings"] == [
+        "age, sex: the published value is * in all rows",
+        "all rows are in one class: the quasi-identifiers distinguish nobody, and the table is nearly useless; a "
+        "larger t or fewer quasi-identifiers would preserve more",
+    ]
+
+
 # --- what is asked and does not hold
 
 
@@ -440,9 +522,9 @@ def test_a_listed_value_that_only_suppressed_rows_have_is_reported_like_one_that
     order = {"distance": "ordered", "order": ["flu", "cold", "gout", "mumps"]}
     found = judge(RELEASE, left=RARE, privacy=RELEASED, **order).figures
     assert found["attributes"]["disease"]["unused"]["values"] == ["cold", "mumps"]
-    assert found["warnings"] == [
+    assert found["warnings"][0] == (
         "disease: 2 of the 4 values of its order are in no row; they can make distances smaller"
-    ]
+    )
 
 
 def test_more_rows_of_a_value_than_the_input_has(judge: Judge) -> None:

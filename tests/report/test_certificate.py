@@ -304,11 +304,19 @@ class Found:
         alike = (
             "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
         )
-        found = [
-            f"{q}: the published value is * in all rows"
-            for q in self.quasi
-            if set(self.release[self.columns[q][0]]) == {"*"}
-        ]
+        starred = {q: self.release[self.columns[q][0]].count("*") for q in self.quasi}
+        most = {q: n for q, n in starred.items() if 2 * n > self.rows}
+        found = []
+        for bare in dict.fromkeys(q == "sex" for q in most):
+            names = [q for q in most if (q == "sex") is bare]
+            least = min(most[q] for q in names)
+            share = "all" if least == self.rows else f"{'at least ' * (len(names) > 1)}{least} of {self.rows}"
+            remedy = (
+                "give it a hierarchy or generalization: set, or leave it out"
+                if bare
+                else "without it, the other quasi-identifiers would keep more"
+            )
+            found.append(f"{', '.join(names)}: the published value is * in {share} rows; {remedy}")
         others = {
             "disease": [f"disease: 1 of {len(self.whole['disease'])} values {alike}, for t and for l"],
             "mood": ["mood: 2 of the 6 values of its order are in no row; they can make distances smaller"],
@@ -318,12 +326,23 @@ class Found:
                 finds = "an adversary who knows a person's value finds the record and its other columns"
                 found.append(f"{name}: nearly unique, {len(counts)} values in {self.rows} rows; {finds}")
             found += others.get(name, [])
-        if self.ncp > 0.9:
-            found.append(
-                "most of the quasi-identifiers' information is lost; a larger t, fewer quasi-identifiers or "
-                "hierarchies preserve more"
-            )
+        if self.ncp > 0.5:
+            found.append(f"the table is nearly useless: NCP is {self.ncp:.4f}; {self.remedy()}")
         return found
+
+    def remedy(self) -> str:
+        reached = {name: self.closeness(name, self.parts[name]) for name in self.sensitive}
+        limited = {
+            name: (Fraction(one["achieved_exact"]), Fraction(one["required_exact"]))
+            for name, one in reached.items()
+            if one["required_exact"] is not None
+        }
+        name = max(limited, key=lambda name: limited[name][0] / limited[name][1])
+        achieved, t = limited[name]
+        if achieved < Fraction(9, 10) * t:
+            return "no t is near its limit; fewer quasi-identifiers or a smaller k would preserve more"
+        figures = f"{float(achieved):.4f} of {float(t):g}"
+        return f"t of {name} is binding ({figures}); a larger t or fewer quasi-identifiers would preserve more"
 
     @property
     def ncp(self) -> float:

@@ -9,6 +9,7 @@ from test_report_browser import figures
 from test_report_html import certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.stages.warnings import query_error_notes
 
 RAW: dict[str, Any] = {
     "rows": 90,
@@ -86,6 +87,7 @@ def made() -> dict[str, Any]:
         "plan": plan,
         "versions": versions(),
         "minimality": MINIMALITY,
+        "notes": [],
         "totals": {},
     }
 
@@ -114,6 +116,18 @@ def test_attacks_before_and_after(certificate, made):  # noqa: F811
     assert page.only("tr", "chance to pick").endswith("37.5% 5%")
     assert page.only("tr", "rows for which income").endswith("30% 27.9%")
     assert page.only("tr", "rows whose occupation").endswith("56% 22%")
+
+
+def test_counts_that_are_mostly_wrong_are_warned_of(certificate, made):  # noqa: F811
+    losses = {"age": 0.9, "city": 0.3, "pay": None}
+    assert query_error_notes({**RAW, "worth": {"query_error": 0.5}}, losses) == []
+    assert query_error_notes(None, losses) == []
+    notes = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, losses)
+    useless = "the table is nearly useless: half of random counts from it are wrong by more than 51%"
+    assert notes == [f"{useless}; age loses most (NCP 0.9000), so leave it out, or make it finer"]
+    assert query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": None}) == [useless]
+    assert page_of(certificate, {**made, "notes": notes}).only("p", notes[0])
+    assert "nearly useless" not in page_of(certificate, made).source
 
 
 def test_what_the_mechanism_tells(certificate, made):  # noqa: F811

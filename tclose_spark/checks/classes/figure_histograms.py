@@ -31,6 +31,8 @@ WIDTHS = tuple(float(f"{digit}e{place}") for place in range(-6, 12) for digit in
 """The largest interval width of each bin."""
 NO_LABEL, EXACT, EVERYTHING = -1, 0, 10_000
 """Bins of precision: a missing value, a value, and `*`."""
+NOTHING = "* (nothing)"
+"""EVERYTHING in words."""
 
 
 class FigureHistogram(Protocol):
@@ -150,7 +152,7 @@ class PrecisionHistogram:
         ]
 
     def _named(self, i: int) -> str:
-        fixed = {NO_LABEL: "missing (published as NULL)", EXACT: "the value", EVERYTHING: "* (nothing)"}
+        fixed = {NO_LABEL: "missing (published as NULL)", EXACT: "the value", EVERYTHING: NOTHING}
         if i in fixed:
             return fixed[i]
         if self.loss.numeric or self.loss.sets:
