@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_options
@@ -30,6 +32,7 @@ def suggest(
     name: str = "table",
     k: int | None = None,
     t: str | float = "0.2",
+    trial: bool = True,
     log: Log | None = None,
     engine: str | None = None,
 ) -> Suggestion:
@@ -45,6 +48,7 @@ def suggest(
     format, options: of a path, as in a run file; by default what the path says.
     file: the place of the run file, which its paths are relative to.
     name: of a table in memory, in the run file.
+    trial: carry the run file out in memory on some 20,000 rows of the sample, and note the expected figures in it.
     log: takes a line about each column.
     engine: see `release`.
 
@@ -74,4 +78,10 @@ def suggest(
     announce(HEADING)
     for column in facts.facts:
         announce(column_line(column))
-    return suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))
+    suggestion = suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))
+    if not trial:
+        return suggestion
+    from tclose_spark.suggesting.trying import try_suggestion
+
+    with TemporaryDirectory(prefix="tclose_spark-") as folder:
+        return replace(suggestion, tried=try_suggestion(suggestion, suggestion.spec, facts, folder))

@@ -220,6 +220,9 @@ def suggest(
         int | None, typer.Option("--k", min=2, help="For the run file; by default 10, or less for a small table.")
     ] = None,
     t: Annotated[str, typer.Option("--t", help="For the run file.")] = "0.2",
+    trial: Annotated[
+        bool, typer.Option("--trial/--no-trial", help="Carry the run file out in memory on rows of the sample.")
+    ] = True,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
     engine: Engine = None,
 ) -> None:
@@ -233,7 +236,8 @@ def suggest(
     file = output or Path(f"{release_name(source_of(table, format_, options))}.yaml")
     if not overwrite:
         require_new("--output", file, in_folder=False)
-    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t, "engine": engine}
+    how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
+    how |= {"trial": trial, "engine": engine}
     suggestion = suggest_run_file(table, sample=parse_number(sample), log=lambda line: show([line]), **how)
     show(summary_lines(suggestion))
     suggestion.write(file, overwrite)

@@ -137,11 +137,13 @@ class TableFacts:
     """The facts of a table's columns.
 
     rows: of the whole table. codes: by column, a number for each value of the sample's rows.
+    sample: its rows, which are raw: for a trial in memory only.
     """
 
     rows: int
     facts: tuple[ColumnFacts, ...]
     codes: Mapping[str, IntArray]
+    sample: pa.Table
 
 
 def facts_of(

@@ -71,7 +71,7 @@ def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
     sample = collect(map_batches(table, _sampler(share, schema), schema))
     if not sample.num_rows:
         raise InputError("--sample: no row was drawn; give a larger number")
-    facts, codes = [], {}
+    facts, codes, columns = [], {}, []
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
         counts = whole.get(place, WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, marked=0))
@@ -82,7 +82,8 @@ def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
             counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
         facts.append(facts_of(name, kind_of(field.type), column, counts, _unusable(field, name, names, counts)))
         codes[name] = codes_of(column)
-    return TableFacts(rows, tuple(facts), codes)
+        columns.append(column)
+    return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names))
 
 
 def kind_of(type_: pa.DataType) -> Kind:

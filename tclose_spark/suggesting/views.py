@@ -44,6 +44,8 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
         yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
+    for sentence in suggestion.tried:
+        yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     for warning in suggestion.warnings:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
 

@@ -39,4 +39,5 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
 def gathered(table: pa.Table) -> TableFacts:
     """What `gather` finds of a table whose every row is looked at; its columns are numbers or texts."""
     found = [facts(name, table[name].to_pylist()) for name in table.column_names]
-    return TableFacts(table.num_rows, tuple(found), {name: codes_of(table[name]) for name in table.column_names})
+    codes = {name: codes_of(table[name]) for name in table.column_names}
+    return TableFacts(table.num_rows, tuple(found), codes, table)

@@ -1,0 +1,159 @@
+"""A suggested run file carried out in memory on rows of the sample, and what one change of it would bring.
+
+The figures are measured on raw rows, as those of `tclose compare`. No sentence holds a value of a person.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.comparing.read_rows import read_rows
+from tclose_spark.comparing.request import AS_ASKED, Combination
+from tclose_spark.comparing.trial import run_trial
+from tclose_spark.engine.sources import viewed
+from tclose_spark.errors import TcloseError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.run import Run
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.runfile.attributes import MEASURE
+from tclose_spark.runfile.loading import spec_of
+from tclose_spark.runfile.spec import FRAME
+from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.judging import SuggestedColumn
+from tclose_spark.suggesting.settings import MEASURED
+from tclose_spark.suggesting.writing import Draft
+from tclose_spark.usefulness.queries import QueryError
+from tclose_spark.usefulness.utility_measures import UtilityMeasures
+
+TRIAL_ROWS = 20_000
+SEED = 2026
+BAD = 0.5  # NCP or query error above which changes are tried
+MOST_CHANGES = 5
+HELPS = 0.05  # of NCP or of query error; less may be chance
+FEW_QUASI = 2  # quasi-identifiers, of which none is left out
+MANY_QUASI = 4  # from which half of them are tried
+
+Tree = Mapping[str, Any]
+"""A run file as YAML."""
+
+
+def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) -> tuple[str, ...]:
+    """What a release by this run file can be expected to be, in sentences; if it would be bad, which changes help.
+
+    tree: the run file of the draft. folder: an internal folder for the secret and the staged rows.
+    """
+    rows = rows_to_try(draft, gathered)
+    try:
+        first = _carried_out(tree, rows, folder)
+        if first.state != "released":
+            head = f"{_on(rows, draft)}: no release; {first.why or first.state}"
+        else:
+            loss, error, classes = (first.figures[name] for name in ("ncp", "query_error", "classes"))
+            counted = f"{classes:,} class{'' if classes == 1 else 'es'}"
+            head = f"{_on(rows, draft)}: NCP {loss:.2f}, median query error {error:.2f}, {counted}"
+            if loss <= BAD and error <= BAD:
+                return (head,)
+        tried = [
+            (change, _carried_out(changed, rows, folder))
+            for change, changed in islice(changes(draft, tree), MOST_CHANGES)
+        ]
+    except TcloseError as error:
+        return (f"The trial on {rows.num_rows:,} rows failed: {error}",)
+    return (head, *_helpful(first, tried))
+
+
+def rows_to_try(draft: Draft, gathered: TableFacts) -> pa.Table:
+    """About TRIAL_ROWS rows of the sample, all columns as the run file names them; whole people if they are counted."""
+    if gathered.sample.num_rows <= TRIAL_ROWS:
+        return gathered.sample
+    person = draft.person
+    owner = np.arange(gathered.sample.num_rows) if person is None else gathered.codes[person.column]
+    number, of_row = np.unique(owner, return_inverse=True)
+    share = TRIAL_ROWS / len(of_row)
+    taken = np.random.default_rng(SEED).permutation(len(number)) < share * len(number)
+    return gathered.sample.filter(pa.array(taken[of_row]))
+
+
+def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
+    """(a change in words, the run file with it), the likeliest to help first."""
+    quasi, sensitive = (tree["attributes"][role] for role in ("quasi_identifiers", "sensitive_attributes"))
+    facts = {one.name: one.facts for one in (*draft.choice.quasi, *draft.choice.sensitive)}
+    for one in draft.choice.sensitive:
+        settings = sensitive[one.name]
+        if settings["distance"] != "ordered" and _may_be_ordered(one, settings["distance"]):
+            kept = {key: part for key, part in settings.items() if key not in ("hierarchy", "missing")}
+            missing = {"missing": "lowest"} if one.facts.whole.missing else {}
+            ordered = {**kept, "distance": "ordered", **missing}
+            yield f"{one.name} as ordered", _with(tree, "sensitive_attributes", {**sensitive, one.name: ordered})
+    neighbours = [name for name, settings in quasi.items() if "order" in (settings.get("hierarchy") or {})]
+    for name in neighbours[:1]:
+        sets = {key: part for key, part in quasi[name].items() if key != "hierarchy"} | {"generalization": "set"}
+        yield f"{name} as sets", _with(tree, "quasi_identifiers", {**quasi, name: sets})
+    if len(quasi) > FEW_QUASI:
+        most = max(quasi, key=lambda name: facts[name].whole.distinct)
+        fewer = {name: settings for name, settings in quasi.items() if name != most}
+        yield f"Without {most} as quasi-identifier", _with(tree, "quasi_identifiers", fewer)
+    if len(quasi) > MANY_QUASI:
+        half = dict(islice(quasi.items(), len(quasi) // 2))
+        yield f"With {', '.join(half)} as the only quasi-identifiers", _with(tree, "quasi_identifiers", half)
+    required = [settings["t"] for settings in sensitive.values() if settings["t"] != MEASURE]
+    if required and (t := 2 * max(Fraction(str(t)) for t in required)) < 1:
+        wider = {
+            name: settings if settings["t"] == MEASURE else {**settings, "t": float(t)}
+            for name, settings in sensitive.items()
+        }
+        yield f"t = {float(t):g}, which protects less", _with(tree, "sensitive_attributes", wider)
+
+
+def _may_be_ordered(one: SuggestedColumn, distance: str) -> bool:
+    """Whether the values are numbers or dates; those with a hierarchy of codes only if their name says a quantity."""
+    quantity = one.concept is not None and one.concept.name in MEASURED
+    ordered = one.facts.are_all_numbers or one.facts.calendar is not None
+    return ordered and one.facts.whole.distinct > 2 and (distance == "equal" or quantity)
+
+
+def _with(tree: Tree, role: str, columns: Tree) -> Tree:
+    return {**tree, "attributes": {**tree["attributes"], role: columns}}
+
+
+def _carried_out(tree: Tree, rows: pa.Table, folder: str) -> Outcome:
+    """The outcome of a run file on these rows, with the error of random counts."""
+    own = copy.deepcopy(dict(tree)) | {"input": {"path": f"{FRAME}_trial", "format": "table"}}
+    spec = spec_of({**own, "output": {"path": folder}})
+    session = LocalSession()
+    run = Run(spec, session, lambda line: None)
+    run.internal.create(private=True)  # the secret is there
+    with viewed(session, rows, spec.input.path):
+        table = read_rows(run, run.internal, None)
+    trees = {**run.hierarchies, **table.built}
+    measures = UtilityMeasures([QueryError.of(table, ResolvedAttributes.of(spec.attributes, table.profile, trees))])
+    combination = Combination(method=spec.method.name, k=spec.privacy.k, t=AS_ASKED, spec=spec)
+    return run_trial(combination, table, trees, measures, plan_only=False)
+
+
+def _on(rows: pa.Table, draft: Draft) -> str:
+    """The rows of the trial, in words."""
+    if rows.num_rows == draft.rows:
+        return f"Expected, from a trial on all {draft.rows:,} rows"
+    return f"Expected, from a trial on a sample of {rows.num_rows:,} rows (a small sample overstates loss)"
+
+
+def _helpful(first: Outcome, tried: list[tuple[str, Outcome]]) -> Iterator[str]:
+    """A sentence for each change that helps, those that help most first."""
+    figure, name = ("ncp", "NCP") if first.loss is None or first.loss > BAD else ("query_error", "query error")
+    worst = 1.0 if first.loss is None else first.figures[figure]
+    before = "" if first.loss is None else f" instead of {worst:.2f}"
+    released = [(change, one.figures[figure]) for change, one in tried if one.state == "released"]
+    helpful = sorted([one for one in released if worst - one[1] > HELPS], key=lambda one: one[1])
+    for change, reached in helpful:
+        yield f"{change}: {name} {reached:.2f}{before}"
+    if tried and not helpful:
+        yield f"None of {len(tried)} changes that were tried helps much"
