@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from tclose_spark.table.writing import digits_apart
+
 
 def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str) -> list[str]:
     """The verdict, unprotected attributes, figures, and the paths of files in the folders `public` and `internal`."""
@@ -59,12 +61,11 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("k", f"requested {guarantees['k']['required']}, achieved {_achieved(guarantees['k'], '')}"),
     ]
     for name, t in guarantees["t"].items():
-        required = "not requested" if t["required"] is None else f"requested {t['required']:g}"
-        lines.append((f"t of {name} ({t['distance']})", f"{required}, achieved {_achieved(t, '.6f')}"))
+        lines.append((f"t of {name} ({t['distance']})", _distances(t)))
     for name, nt in guarantees.get("nt", {}).items():
         by = nt["classes"]
         lines += [
-            (f"(n, t) of {name}", f"n {nt['n']:,}, requested {nt['required']:g}, achieved {nt['achieved']:.6f}"),
+            (f"(n, t) of {name}", f"n {nt['n']:,}, {_distances(nt)}"),
             ("  classes near to", f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"),
         ]
     for name, attribute in certificate["attributes"]["sensitive"].items():
@@ -81,6 +82,17 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         *_profile(certificate),
         ("fingerprint", release["fingerprint"]),
     ]
+
+
+def _distances(t: Mapping[str, Any]) -> str:
+    """The requested and the achieved distance, with 6 digits, or with as many as it takes for them to differ."""
+    required = t["required"]
+    if required is None:
+        return f"not requested, achieved {_achieved(t, '.6f')}"
+    both = (t["achieved"], t.get("over_people", t)["achieved"])
+    digits = max(digits_apart(achieved, required, 6) for achieved in both)
+    requested = f"{required:.{digits}f}".rstrip("0").rstrip(".")
+    return f"requested {requested}, achieved {_achieved(t, f'.{digits}f')}"
 
 
 def _achieved(guarantee: Mapping[str, Any], form: str) -> str:
@@ -114,7 +126,7 @@ def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     distances = suppressed.get("guarantees", {"t": {}})["t"].items()
     return [
         ("suppressed rows", rows),
-        *[(f"t of {name}, suppressed", f"achieved {t['achieved']:.6f}") for name, t in distances],
+        *[(f"t of {name}, suppressed", _distances(t)) for name, t in distances],
     ]
 
 

@@ -104,8 +104,8 @@ def _risks(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
                 name=f"{adversary}, {figure}{' (estimate)' if entry['estimate'] else ''}",
                 attribute="",
                 meaning="",
-                required="" if limit is None else f"at most {number(limit)}",
-                achieved=number(reached),
+                required="" if limit is None else f"at most {number(limit, reached)}",
+                achieved=number(reached, limit),
                 met=None if limit is None else reached <= limit,
                 bar=None if not limit else min(BAR, MARK * reached / limit),
             )
@@ -137,7 +137,10 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     return found | {
         "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
         "distances": [closeness_of_all(name, spreads["emd"][name], t) for name, t in closeness.items()],
-        "worst": [worst_class(name, entry, whole_of(certificate)) for name, entry in figures["worst"].items()],
+        "worst": [
+            worst_class(name, entry, closeness[name]["required"], whole_of(certificate))
+            for name, entry in figures["worst"].items()
+        ],
         "precision": [precision_of(name, bins) for name, bins in spreads.get("precision", {}).items()],
         "guessing": [guessing_of(name, spreads, entry["homogeneous"]["rows"]) for name, entry in sensitive.items()],
     }
@@ -175,8 +178,8 @@ def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any]
         name=name,
         attribute=attribute,
         meaning=meaning,
-        required=f"at least {number(figure['required'])}",
-        achieved=number(figure["achieved"]),
+        required=f"at least {number(figure['required'], figure['achieved'])}",
+        achieved=number(figure["achieved"], figure["required"]),
         met=met,
         bar=_filled(figure),
     )
@@ -190,7 +193,7 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow
         attribute=attribute,
         meaning=f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}",
         required="nothing",
-        achieved=number(t["achieved"]),
+        achieved=number(t["achieved"], t["required"]),
         met=None,
         exact_achieved=exact,
     )
@@ -198,7 +201,7 @@ def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow
         return measured
     return replace(
         measured,
-        required=f"at most {number(t['required'])}",
+        required=f"at most {number(t['required'], t['achieved'])}",
         met=Fraction(exact) <= Fraction(t["required_exact"]),
         bar=_filled(t),
         exact_required=t["required_exact"],
@@ -222,8 +225,8 @@ def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> Gu
         meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
         f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
         f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}",
-        required=f"at most {number(nt['required'])}",
-        achieved=number(nt["achieved"]),
+        required=f"at most {number(nt['required'], nt['achieved'])}",
+        achieved=number(nt["achieved"], nt["required"]),
         met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
         bar=_filled(nt),
         exact_required=nt["required_exact"],

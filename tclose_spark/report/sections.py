@@ -133,15 +133,15 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
     marks = [(end * i / 4, number(end * i / 4 * width)) for i in range(5)]
     if farther is not None:
         marks[-1] = (end, "more")
-    facts = f"The farthest class is {number(t['achieved'])} from the table"
+    facts = f"The farthest class is {number(t['achieved'], t['required'])} from the table"
     if t["required"] is None:
         facts += "; no limit was required."
     else:
         near = _beyond(emd, 0.9 * t["required"], "classes")
         low = classes - _beyond(emd, 0.5 * t["required"], "classes")
         facts += (
-            f"; {number(t['required'])} is required. {percent(low / classes)} of the classes are within half of that, "
-            f"and {percent(near / classes)} are beyond 90% of it."
+            f"; {number(t['required'], t['achieved'])} is required. {percent(low / classes)} of the classes are within "
+            f"half of that, and {percent(near / classes)} are beyond 90% of it."
         )
     description = f"Histogram of the distances of all classes, {name}: {facts}"
     svg = bars(heights, marks, description, "distance from the table", "classes", limit)
@@ -153,14 +153,14 @@ def _beyond(bins: Binned, end: float, what: str) -> int:
     return sum(each[what] for each in bins if each["to"] > end + 1e-9)
 
 
-def worst_class(name: str, entry: Mapping[str, Any], whole: str) -> WorstClassSection:
-    """The farthest class in an attribute. whole: the table it is compared with, in words."""
+def worst_class(name: str, entry: Mapping[str, Any], limit: float | None, whole: str) -> WorstClassSection:
+    """The farthest class in an attribute. limit: the required t. whole: the table it is compared with, in words."""
     groups = entry["groups"]
     size, rows = sum(each["part"] for each in groups), sum(each["whole"] for each in groups)
     most = max(groups, key=lambda each: each["part"] / size - each["whole"] / rows)
     facts = (
         f"{percent(entry['moved'])} of the class would have to move to have the distribution of the {whole}. Weighted "
-        f"by distance, that is {number(entry['emd'])}. The largest excess is {most['name']}: "
+        f"by distance, that is {number(entry['emd'], limit)}. The largest excess is {most['name']}: "
         f"{percent(most['part'] / size)} of the class, {percent(most['whole'] / rows)} of the {whole}."
     )
     if entry["values"] > len(groups):

@@ -1,4 +1,4 @@
-"""How numbers and long lists are written: numbers in labels and leaves, lists in certificates."""
+"""How numbers and long lists are written: numbers in labels, leaves and reports, lists in certificates."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ def write_number(value: int | float | Decimal) -> str:
     if not isinstance(value, float):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
     return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
+
+
+def digits_apart(value: float, other: float, least: int) -> int:
+    """The digits after the point, at least `least`, at which two different numbers are different texts.
+
+    >>> digits_apart(0.19999871, 0.2, least=4), digits_apart(0.2, 0.2, least=4)
+    (6, 4)
+    """
+    digits = least
+    while value != other and f"{value:.{digits}f}" == f"{other:.{digits}f}":
+        digits += 1
+    return digits
 
 
 def listing(items: Sequence[Any], what: str = "values") -> dict[str, Any]:

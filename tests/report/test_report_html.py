@@ -4,6 +4,7 @@ fetched.
 
 import copy
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -195,6 +196,38 @@ def test_guarantee_bars_show_reached_against_asked(certificate):
     assert bars == ["120.0", "71.8", "20.0", "150", "150"], (
         "k, two t, distinct, entropy; the mark is at 100, the end at 150"
     )
+
+
+@pytest.mark.parametrize(
+    ("achieved", "text"),
+    [("590239/2951214", "0.199999"), ("1/5", "0.2"), ("2000001/10000000", "0.2000001"), ("13/100", "0.13")],
+)
+def test_a_figure_that_differs_from_its_limit_is_never_shown_as_the_limit(certificate, achieved, text):
+    figure = float(Fraction(achieved))
+    certificate["guarantees"]["t"]["occupation"].update(achieved=figure, achieved_exact=achieved)
+    extremes = {key: [{**one, "emd": {"occupation": figure}} for one in EXTREMES[key]] for key in EXTREMES}
+    page = page_of(certificate, extremes)
+    page.only("tr", "t-closeness of occupation", f"at most 0.2 1/5 {text} {achieved}")
+    assert [row for tag, row in page.blocks if tag == "tr"][-1] == f"20 [28, 31] Female {text}"
+    if page.only("strong") == "Verdict: holds":
+        page.only("li", "t-closeness. In every class", f"occupation is within {text} (required: 0.2)")
+
+
+def test_a_limit_without_an_end_has_the_digits_that_show_on_which_side_a_figure_is(certificate):
+    certificate["guarantees"]["t"]["occupation"].update(
+        required=1 / 3, required_exact="1/3", achieved=0.333333, achieved_exact="333333/1000000"
+    )
+    page_of(certificate).only("tr", "t-closeness of occupation", "at most 0.3333333 1/3 0.333333 333333/1000000 met")
+
+
+def test_other_figures_beside_their_limits_differ_from_them_too(certificate):
+    near(certificate, achieved=0.0999999)
+    page = page_of({**certificate, "suppressed": {**SUPPRESSED, "share": 0.0099999}})
+    page.only("tr", "(n, t)-closeness of occupation", "at most 0.1 1/10 0.0999999 met")
+    page.only("li", "(n, t)-closeness.", "within 0.0999999 (required: 0.1;")
+    assert "0.0099999 of the input; at most 0.01 is allowed" in page.after("Suppressed rows")
+    certificate["guarantees"]["l"]["occupation"]["entropy"].update(achieved=2.50001)
+    page_of(certificate).only("tr", "Entropy l-diversity of occupation", "at least 2.5 2.50001 met")
 
 
 def test_the_largest_and_the_smallest_classes(certificate):

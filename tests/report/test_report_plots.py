@@ -106,6 +106,8 @@ def test_distances_of_all_classes_against_t():
     assert "The farthest class is 0.19 from the table; 0.2 is required." in found.facts
     assert "50% of the classes are within half of that, and 50% are beyond 90% of it." in found.facts
     assert found.facts in found.svg
+    beside = closeness_of_all("pay", emd, {"required": 0.2, "achieved": 0.19999871})
+    assert "The farthest class is 0.199999 from the table; 0.2 is required." in beside.facts
     measured = closeness_of_all("pay", emd, {"required": None, "achieved": 0.19})
     assert "no limit was required" in measured.facts
     assert "var(--other)" not in measured.svg
@@ -119,8 +121,10 @@ def test_a_distribution_is_legible_with_few_values_and_with_many(m, cumulative):
     assert len(groups) == min(m, MOST_SHOWN)
     assert (sum(g.part for g in groups), sum(g.whole for g in groups)) == (part.sum(), m)
     entry = {"groups": [vars(g) for g in groups], "values": m, "moved": 0.25, "emd": 0.1, "moves": [], "more_moves": 0}
-    found = worst_class("pay", entry, "whole table")
+    found = worst_class("pay", entry, 0.2, "whole table")
     assert found.plot.facts.startswith("25% of the class would have to move")
+    beside = worst_class("pay", {**entry, "emd": 0.19999871}, 0.2, "whole table")
+    assert "Weighted by distance, that is 0.199999." in beside.plot.facts
     assert (f"The {m:,} values are shown in {len(groups)} groups." in found.plot.facts) == (m > MOST_SHOWN)
     assert len(texts(found.plot.svg)) < MOST_SHOWN + 12
 
