@@ -17,9 +17,9 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 5.4  # inches, of 72 units each
+WIDTH = 9.6  # inches, of 72 units each
 LINE = 0.22  # inches for each line of a plot of lines
-LONGEST = 26  # characters of a label
+LONGEST = 44  # characters of a label
 COLOURS = {"#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--fill", "#050505": "--other"}
 INK, SOFT, RULE, FILL, OTHER = COLOURS
 LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill": "#35689b", "--other": "#c26a1b"}
@@ -170,8 +170,8 @@ def svg_file(plot: Markup) -> str:
 def shortened(text: str) -> str:
     """A label of at most LONGEST characters.
 
-    >>> shortened("a very long label of a hierarchy")
-    'a very long label of a hi…'
+    >>> shortened("a very long label of a level of a hierarchy of codes")
+    'a very long label of a level of a hierarchy…'
     """
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
@@ -198,7 +198,7 @@ def _drawn(draw: Callable[..., None], height: float, description: str, panels: i
 
     rows, columns = -(-panels // 2), min(panels, 2)
     with rc_context(PLOT_STYLE):
-        figure = Figure(figsize=(WIDTH * (1 if columns == 1 else 1.6), height * rows), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
         figure.patch.set_visible(False)
         every = figure.subplots(rows, columns, squeeze=False).flatten()
         for axes in every:

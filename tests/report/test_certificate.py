@@ -552,7 +552,7 @@ class Found:
             "size": part.total(),
             "emd": float(distance(entry, part, self.table[name])),
             "values": entry["m"],
-            "groups": [vars(g) for g in group_values(judged.values, counts, judged.distance.table, ordered)],
+            "groups": [vars(g) for g in group_values(judged.values, counts, judged.distance.table, ordered, tree)],
             "moved": float(sum(max(x, Fraction(0)) for x in excess)),
             "moves": [
                 {
@@ -764,6 +764,6 @@ def test_the_console_counts_what_is_left_out(capsys: pytest.CaptureFixture[str])
     }
     lines, _ = shown(capsys, certificate)
     assert [line for line in lines if "suppressed" in line] == ["suppressed rows 1,000 of 10,000, limit 0.125"]
-    suppressed["guarantees"] = {"t": {"income": {"achieved": 0.15}}}
+    suppressed["guarantees"] = {"t": {"income": {**t, "achieved": 0.15}}}
     lines, _ = shown(capsys, certificate)
-    assert "t of income, suppressed achieved 0.150000" in lines
+    assert "t of income, suppressed requested 0.2, achieved 0.150000" in lines

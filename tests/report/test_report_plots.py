@@ -14,6 +14,7 @@ from tclose_spark.report import sections
 from tclose_spark.report.page import percent
 from tclose_spark.report.plots import bars, lines, shortened
 from tclose_spark.report.sections import MOST_BARS, class_sizes, closeness_of_all, precision_of, worst_class
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 T = {"required": 0.2, "achieved": 0.19}
 
@@ -54,8 +55,8 @@ def test_numbers_of_an_axis_keep_their_digits():
 
 
 def test_long_labels_are_cut():
-    assert shortened("x" * 26) == "x" * 26
-    assert shortened("x" * 27) == "x" * 25 + "…"
+    assert shortened("x" * 44) == "x" * 44
+    assert shortened("x" * 45) == "x" * 43 + "…"
 
 
 def test_a_limit_is_drawn_and_lies_inside():
@@ -135,6 +136,42 @@ def test_ranges_are_named_by_their_ends_and_the_most_different_values_by_themsel
     assert [g.name for g in group_values(values, part, whole, True, most=2)] == ["0 to 2", "3 to 5"]
     assert [g.name for g in group_values(values, part, whole, False, most=3)] == ["0", "5", "all others"]
     assert group_values([None], np.array([2]), np.array([3]), True)[0].name == "(missing)"
+
+
+CODES = Hierarchy(
+    tuple((f"{i:03}", f"block {i // 10:02}", f"chapter {i // 50:02}", "*") for i in range(400))
+).with_missing("codes")
+
+
+def test_many_codes_of_a_hierarchy_are_grouped_by_its_lowest_level_that_fits():
+    values = [None if leaf == "(missing)" else leaf for leaf in CODES.leaves]
+    part, whole = np.zeros(401, dtype=np.int64), np.ones(401, dtype=np.int64)
+    part[[50, 51, 400]] = 3, 2, 1
+    groups = group_values(values, part, whole, False, CODES)
+    assert [g.name for g in groups] == [*(f"chapter {i:02}" for i in range(8)), "(missing)"]
+    assert [g.part for g in groups] == [0, 5, 0, 0, 0, 0, 0, 0, 1]
+    assert [g.whole for g in groups] == [50] * 8 + [1]
+    blocks = group_values(values, part, whole, False, CODES, most=41)
+    assert [g.name for g in blocks] == [*(f"block {i:02}" for i in range(40)), "(missing)"]
+    assert len(group_values(values, part, whole, False, CODES, most=40)) == 9
+
+
+def test_where_only_the_root_is_small_enough_the_nodes_below_it_are_grouped_as_values_are():
+    values = [None if leaf == "(missing)" else leaf for leaf in CODES.leaves]
+    part = np.zeros(401, dtype=np.int64)
+    part[[50, 51, 400]] = 3, 2, 1
+    groups = group_values(values, part, np.ones(401, dtype=np.int64), False, CODES, most=3)
+    assert [(g.name, g.part, g.whole) for g in groups] == [
+        ("chapter 01", 5, 50),
+        ("(missing)", 1, 1),
+        ("all others", 0, 350),
+    ]
+
+
+def test_few_codes_of_a_hierarchy_are_shown_by_themselves():
+    few = Hierarchy(CODES.paths[:MOST_SHOWN])
+    ones = np.ones(MOST_SHOWN, dtype=np.int64)
+    assert [g.name for g in group_values(few.leaves, ones, ones, False, few)] == [*few.leaves]
 
 
 def test_precision_is_reported_in_shares_of_the_rows():

@@ -83,7 +83,8 @@ class ClassMeasure(Protocol):
 
 @dataclass(frozen=True)
 class JudgedAttribute:
-    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings.
+    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings, and the
+    hierarchy whose leaves the domain is, if it has one.
 
     As a `ClassMeasure` it has these columns, each followed by its name:
 
@@ -100,6 +101,7 @@ class JudgedAttribute:
     values: tuple[str | None, ...]
     distance: GroundDistance
     settings: SensitiveAttribute
+    hierarchy: Hierarchy | None = None
 
     @property
     def unused(self) -> tuple[str | None, ...]:
@@ -178,7 +180,7 @@ def judged_attribute(
     """
     domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
     distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
-    return JudgedAttribute(name, domain.values, distance, settings)
+    return JudgedAttribute(name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy)
 
 
 @dataclass(frozen=True)

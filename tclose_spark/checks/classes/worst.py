@@ -71,11 +71,12 @@ def _shown(a: JudgedAttribute, classes: Classes, row: int) -> Mapping[str, Any]:
     part[histogram.values[here]] = histogram.counts[here]
     plan = transport_plan(a.distance, part)
     dearest = sorted(plan.moves, key=lambda move: -move.cost)[:MOVES]
+    groups = group_values(a.values, part, whole, a.distance.features.cumulative, a.hierarchy)
     return {
         "size": int(part.sum()),
         "emd": float(plan.cost),
         "values": len(a.values),
-        "groups": [vars(each) for each in group_values(a.values, part, whole, a.distance.features.cumulative)],
+        "groups": [vars(each) for each in groups],
         "moved": float(sum(move.mass for move in plan.moves)),
         "moves": [
             {

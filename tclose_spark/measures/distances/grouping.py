@@ -9,6 +9,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.bins import equal_mass
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 MOST_SHOWN = 30
 OTHERS = "all others"
@@ -28,12 +29,20 @@ class ValueGroup:
 
 
 def group_values(
-    values: Sequence[str | None], part: IntArray, whole: IntArray, cumulative: bool, most: int = MOST_SHOWN
+    values: Sequence[str | None],
+    part: IntArray,
+    whole: IntArray,
+    cumulative: bool,
+    hierarchy: Hierarchy | None = None,
+    most: int = MOST_SHOWN,
 ) -> list[ValueGroup]:
     """At most `most` groups of the values, in the domain's order: the values themselves where they are few; of more,
-    ranges of them where they have an order (cumulative), else those whose shares differ most, and all others.
+    ranges of them where they have an order (cumulative), or the nodes of a level of their hierarchy; else those whose
+    shares differ most, and all others.
 
     part, whole: records of the class and of the table with each value, shape (m,).
+    hierarchy: of the values, its leaves in their order. The level is the lowest with at most `most` nodes; if only the
+        root has so few, the nodes below it are grouped as values are.
 
     >>> group_values(["a", "b", "c"], np.array([2, 0, 0]), np.array([2, 2, 1]), cumulative=False, most=2)
     [ValueGroup(name='a', part=2, whole=2), ValueGroup(name='all others', part=0, whole=3)]
@@ -43,6 +52,10 @@ def group_values(
         return [ValueGroup(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
     if cumulative:
         return _ranges(names, part, whole, equal_mass(part + whole, most))
+    if hierarchy is not None:
+        names, part, whole = _by_level(hierarchy, part, whole, most)
+        if len(names) <= most:
+            return [ValueGroup(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
     s, n = int(part.sum()), int(whole.sum())
     differs = np.abs(part / s - whole / n)
     first = np.sort(np.argsort(-differs, kind="stable")[: most - 1])
@@ -50,6 +63,15 @@ def group_values(
     rest[first] = False
     groups = [ValueGroup(names[code], int(part[code]), int(whole[code])) for code in first.tolist()]
     return [*groups, ValueGroup(OTHERS, int(part[rest].sum()), int(whole[rest].sum()))]
+
+
+def _by_level(hierarchy: Hierarchy, part: IntArray, whole: IntArray, most: int) -> tuple[list[str], IntArray, IntArray]:
+    """The names of the nodes of a level, with their records of the class and of the table."""
+    last = hierarchy.height - 1
+    level = next((i for i in range(last) if hierarchy.nodes[i][-1] < most), last)
+    starts = np.flatnonzero(np.diff(hierarchy.nodes[level], prepend=-1))
+    names = [hierarchy.paths[start][level] for start in starts.tolist()]
+    return names, np.add.reduceat(part, starts), np.add.reduceat(whole, starts)
 
 
 def _ranges(names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray) -> list[ValueGroup]:
