@@ -80,7 +80,9 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The public folder: `release` (Delta), `certificate.json`, `report.html`, `codebook.csv`."""
+        """The public folder: `release` (Delta), `certificate.json`, `report.html`, `codebook.csv`,
+        `contract.yaml`.
+        """
         return self._output.public_path
 
     @property

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
-CERTIFICATE, REPORT, CODEBOOK = "certificate.json", "report.html", "codebook.csv"
+CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
 LINKED, PEOPLE = "linked", "people"
-PUBLIC = ("release", *EXPORT_NAMES, CODEBOOK, REPORT, CERTIFICATE)
+PUBLIC = ("release", *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"
 PROBLEMS = "problems.json"

@@ -1,4 +1,4 @@
-"""The certificate, the two reports and the exports of a verified release."""
+"""The certificate, the two reports, the contract and the exports of a verified release."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
+from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
@@ -37,12 +38,16 @@ def require_certifiable(state: Mapping[str, Any]) -> None:
 def write_reports(
     run: Run, state: Mapping[str, Any], record: dict[str, Any], measure_raw_versus_released: Callable[..., Any]
 ) -> None:
-    """Writes the certificate, both reports and the exports. record: gets the exports and the SHA-256 of all files."""
+    """Writes the certificate, both reports, the codebook, the contract and the exports.
+
+    record: gets the exports and the SHA-256 of all files.
+    """
     figures = json.loads(run.staging.read("verification.json"))
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
     run.staging.write(REPORT, render_report(certificate, figures))
     run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
+    run.staging.write(CONTRACT, contract_yaml(certificate, figures))
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = _raw_versus_released(run, measure_raw_versus_released)

@@ -12,12 +12,13 @@ from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, PEOPLE, REPORT, STATE, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
+from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.population import opened_population
 from tclose_spark.stages.publish import MINIMALITY, public_files
@@ -208,7 +209,7 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
     kept = {name.split("/")[0] for name in listed["internal"]}
     yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
     yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
-    ours = {"release", CERTIFICATE, REPORT, CODEBOOK, *map(export_name, reported["exports"])}
+    ours = {"release", CERTIFICATE, REPORT, CODEBOOK, CONTRACT, *map(export_name, reported["exports"])}
     for name in sorted({*listed["public"], *ours}):
         if name.split("/")[0] not in ours:
             yield f"{run.public.path(name)} is no file of a release"
@@ -217,7 +218,7 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None:
-    """Raises GuaranteeError unless certificate, report and codebook follow from the verdict."""
+    """Raises GuaranteeError unless certificate, report, codebook and contract follow from the verdict."""
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
@@ -225,6 +226,7 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None
     made: dict[str, Callable[[], str]] = {
         REPORT: lambda: render_report(certificate, figures),
         CODEBOOK: lambda: codebook_csv(codebook_entries(certificate, figures)),
+        CONTRACT: lambda: contract_yaml(certificate, figures),
     }
     for name, make in made.items():
         try:

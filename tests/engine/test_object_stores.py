@@ -104,6 +104,7 @@ def test_a_release_from_and_to_stores(
     assert {name.split("/")[2] for name in first if name.startswith("releases/")} == {
         "certificate.json",
         "codebook.csv",
+        "contract.yaml",
         "release",
         "release_csv",
         "release_parquet",

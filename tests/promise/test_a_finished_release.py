@@ -213,7 +213,7 @@ def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     assert (code, part(output).name in said) == (1, True), said
 
 
-@promises("The certificate, the report and the codebook are computed again and compared.")
+@promises("The certificate, the report, the codebook and the contract are computed again and compared.")
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
@@ -222,9 +222,10 @@ def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
         ("report.html", r"\b48\b", "480"),
         ("report.html", "</h1>", ", and is harmless</h1>"),
         ("codebook.csv", "quasi-identifier", "insensitive attribute"),
+        ("contract.yaml", "3/20", "1/20"),
     ],
 )
-def test_the_certificate_the_report_and_the_codebook_are_computed_again_and_compared(
+def test_the_certificate_the_report_the_codebook_and_the_contract_are_computed_again_and_compared(
     output: Path, verify: Verify, name: str, old: str, new: str
 ) -> None:
     path = output / "public" / name

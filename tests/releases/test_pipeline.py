@@ -61,6 +61,7 @@ def test_the_files_of_a_finished_run(finished: Path) -> None:
         "certificate.json",
         "report.html",
         "codebook.csv",
+        "contract.yaml",
     }
     internal = {path.name for path in (finished / "internal").iterdir()}
     assert internal >= {"classes", "linked", "validation", "run.json"}
@@ -290,6 +291,7 @@ def test_other_files_of_the_same_rows(
         "certificate.json",
         "report.html",
         "codebook.csv",
+        "contract.yaml",
     }
     assert mode(tmp_path / "to/keep") == "0o700"
     assert not (tmp_path / "to/keep/linked").exists()
@@ -306,7 +308,7 @@ def test_an_output_behind_a_uri(
     run = open_run(conf, f"output.path=file://{tmp_path}/out")
     assert pipeline.release(run)["release"]["fingerprint"] == certificate["release"]["fingerprint"]
     public = {path.name for path in (tmp_path / "out/public").iterdir() if not path.name.startswith(".")}
-    assert public == {"release", "certificate.json", "report.html", "codebook.csv"}
+    assert public == {"release", "certificate.json", "report.html", "codebook.csv", "contract.yaml"}
     assert mode(internal) == "0o700"
     assert not (internal / "staging").exists()
     with pytest.raises(ConfigurationError, match="holds a finished release"):

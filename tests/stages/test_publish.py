@@ -90,7 +90,7 @@ def ready(reported: Path, finished: Path, tmp_path: Path) -> Path:
 
 def staged(output: Path) -> dict[str, bytes]:
     """What is ready to be public."""
-    names = ("release", "codebook.csv", "report.html", "certificate.json")
+    names = ("release", "codebook.csv", "contract.yaml", "report.html", "certificate.json")
     return {name: it for name, it in tree(output / "internal/staging").items() if name.split("/")[0] in names}
 
 
@@ -342,6 +342,7 @@ def test_a_folder_keeps_its_mode_and_its_place_behind_a_link(
     assert sorted(path.name for path in place.iterdir()) == [
         "certificate.json",
         "codebook.csv",
+        "contract.yaml",
         "release",
         "report.html",
     ]
