@@ -196,7 +196,7 @@ def verify_release(
             }
             for each in near
         },
-        "quasi_identifiers": measured_on(spec, named, hierarchies, profile),
+        "quasi_identifiers": measured_on(spec, named, hierarchies, profile.quasi),
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
         "warnings": warnings_of(figures, quasi, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
         "columns": {

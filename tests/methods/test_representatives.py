@@ -236,8 +236,8 @@ def test_a_published_value_that_is_no_aggregate_is_found(
 
     of = Generalizer.of
 
-    def lying(quasi: Any, aggregates: Any = None) -> Generalizer:
-        honest = of(quasi, aggregates)
+    def lying(quasi: Any, *more: Any) -> Generalizer:
+        honest = of(quasi, *more)
         said = zip(honest.names, honest.labellers, strict=True)
         return replace(honest, labellers=tuple(Liar(one) if name == column else one for name, one in said))  # type: ignore[arg-type, misc]
 

@@ -25,7 +25,7 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
 
 
 @promises(
-    "a person whose value is missing may be in several regions",
+    "A person whose value is missing may be in several regions.",
     "With `missing: any`, the first two points hold for people whose values are all known.",
     "The keyed hash of a row draws the region of a person with a missing value",
 )

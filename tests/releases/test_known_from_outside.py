@@ -117,7 +117,7 @@ def test_loss_by_labels_takes_the_range_of_the_run_file() -> None:
     named = {"age": LabelVocabulary(frozenset({"20", "50"}), suppressed=False)}
     (quasi,) = judged_quasi(spec, named, {})
     assert quasi.loss.of("[20, 50]") == Fraction(1, 4)
-    assert measured_on(spec, named, {}) == {"age": {"span": "120"}}
+    assert measured_on(spec, named, {}, []) == {"age": {"span": "120"}}
 
 
 REFUSED = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn, make_problem, people, trees
 
-from tclose_spark.errors import InputError, Offending
+from tclose_spark.errors import ConfigurationError, InputError, Offending
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
     HierarchicalDistance,
@@ -98,7 +98,7 @@ def test_a_list_must_name_every_value_once():
     with pytest.raises(InputError, match=r"salary.order lacks 1 values of the table \(2 rows\)") as found:
         ordered({"9": 2, "10": 7}, order=["10"])
     assert found.value.values == Offending("salary", "missing from its order", {"9": 2})
-    with pytest.raises(ValueError, match=r"order holds '9' 2 times"):
+    with pytest.raises(ConfigurationError, match=r"order holds '9' 2 times"):
         ordered({"9": 2}, order=["9", "9"])
     with pytest.raises(InputError, match=r"salary.order: a value is listed twice"):
         ordered({"9.0": 2}, is_text=False, order=[9, 9.0])

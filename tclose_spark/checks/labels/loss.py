@@ -22,7 +22,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
-from tclose_spark.table.domains import Profile
+from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import listing
 
@@ -82,14 +82,17 @@ def _span(settings: QuasiIdentifier, named: LabelVocabulary) -> Fraction:
 
 
 def measured_on(
-    spec: ReleaseSpec, named: Mapping[str, LabelVocabulary], hierarchies: Mapping[str, Hierarchy], profile: Profile
+    spec: ReleaseSpec,
+    named: Mapping[str, LabelVocabulary],
+    hierarchies: Mapping[str, Hierarchy],
+    domains: Sequence[QuasiDomain],
 ) -> dict[str, dict[str, Any]]:
     """For the certificate, what each quasi-identifier's loss is divided by; nothing if it is not measured or follows
     from a given hierarchy. The leaves of a built hierarchy are the table's own values, so only the number of leaves
-    below published labels is reported. If missing values may be any value, also how many rows of the input have none.
+    below published labels is reported. domains: the input's. If missing values may be any value, also how many rows of the input have none.
     """
     quasi_identifiers = spec.attributes.quasi_identifiers
-    missing = {q.name: q.missing for q in profile.quasi if quasi_identifiers[q.name].missing == "any"}
+    missing = {q.name: q.missing for q in domains if quasi_identifiers[q.name].missing == "any"}
     measured: dict[str, dict[str, Any]] = {
         name: {"missing_rows": missing[name]} if name in missing else {} for name in named
     }

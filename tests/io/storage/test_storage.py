@@ -224,6 +224,8 @@ def test_a_release_behind_a_uri(make_run: Callable[..., Run], tmp_path: Path) ->
     assert pipeline.release(run)["verdict"] == "holds"
     assert sorted(path.name for path in (tmp_path / "out/public").iterdir() if path.suffix != ".crc") == [
         "certificate.json",
+        "codebook.csv",
+        "contract.yaml",
         "release",
         "report.html",
     ]

@@ -62,7 +62,15 @@ def finished(conf: Path, open_run: Callable[..., Run]) -> Path:
 
 def test_an_export_has_the_rows_and_nothing_beside_them(finished: Path) -> None:
     names = {path.name for path in finished.iterdir()}
-    assert names == {"release", "certificate.json", "report.html", "release_parquet", "release_csv"}
+    assert names == {
+        "release",
+        "certificate.json",
+        "report.html",
+        "codebook.csv",
+        "contract.yaml",
+        "release_parquet",
+        "release_csv",
+    }
     for kind in ("parquet", "csv"):
         files = [path.name for path in (finished / f"release_{kind}").iterdir()]
         assert files
