@@ -18,7 +18,7 @@ MUCH = 0.5  # information loss, or share of rows with *, above which a release i
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
 BINDING = Fraction(9, 10)  # of its t, from which the largest distance shows that t limits the classes
 A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
-WITHOUT_IT = "without it, the other quasi-identifiers would keep more"
+LEFT_OUT = "if left out, the other quasi-identifiers keep more"
 
 
 def warnings_of(
@@ -80,7 +80,7 @@ def _starred(
         )
         if rows > MUCH * figures.rows:
             bare = q.covers and not (q.loss.numeric or q.loss.sets or q.loss.hierarchy)
-            remedy = "" if figures.classes == 1 else f"; {A_HIERARCHY if bare else WITHOUT_IT}"
+            remedy = "" if figures.classes == 1 else f"; {A_HIERARCHY if bare else LEFT_OUT}"
             named.setdefault(remedy, {})[q.name] = rows
     for remedy, rows_of in named.items():
         least = min(rows_of.values())

@@ -314,7 +314,7 @@ class Found:
             remedy = (
                 "give it a hierarchy or generalization: set, or leave it out"
                 if bare
-                else "without it, the other quasi-identifiers would keep more"
+                else "if left out, the other quasi-identifiers keep more"
             )
             found.append(f"{', '.join(names)}: the published value is * in {share} rows; {remedy}")
         others = {

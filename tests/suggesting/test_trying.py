@@ -49,6 +49,7 @@ def as_equal(suggestion: Suggestion) -> dict:
 def test_a_table_on_which_nothing_is_bad_has_figures_and_no_changes() -> None:
     suggestion = suggested(people())
     (line,) = suggestion.tried
+    assert suggested(people()).tried == (line,)
     rows, loss, error, classes = HEAD.fullmatch(line).groups()
     assert rows == "all 1,000 rows"
     assert 0 < float(loss) < 0.5
