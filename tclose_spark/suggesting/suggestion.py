@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,10 +79,12 @@ class Suggestion(Draft):
         return file
 
     def __repr__(self) -> str:
-        from tclose_spark.suggesting.views import summary_lines
-
+        columns = defaultdict(list)
+        for name, role in self.roles.items():
+            columns[role].append(name)
+        roles = [f"  {role}: {', '.join(names)}" for role, names in columns.items()]
         rest = "the run file is `.yaml`, and `.columns` has the reasons"
-        return "\n".join([f"{self.name}: a first run file for {self.rows:,} rows", *summary_lines(self), rest])
+        return "\n".join([f"{self.name}: a first run file for {self.rows:,} rows", *roles, *self.tried, rest])
 
     def _repr_html_(self) -> str:
         """For Jupyter: the roles with their reasons, and the run file."""
