@@ -130,6 +130,11 @@ def audit_table(
         figures = class_figures(classes, strict, measures.quasi, measures.attributes, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         notes += _unprotected_notes(question)
+        if question.unjudged_person is not None:
+            notes.append(
+                "k, l and t are judged over rows only: the run file counts people, but a release has no column of them "
+                "(--person judges a table that has one)"
+            )
         joined = None
         if inputs.background is not None:
             joined, join_notes = _join(classes, tallies, inputs, measures, trees)

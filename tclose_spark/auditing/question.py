@@ -42,6 +42,8 @@ class AuditQuestion(Section):
     """The population that the table is a sample of."""
     threshold: Share | None = None
     """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
+    unjudged_person: str | None = None
+    """The person's column of a run file, which a release does not have. Nothing is judged over people then."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
 
@@ -187,7 +189,8 @@ def question_from_run_file(
     question = question_from_columns(
         quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person, population, threshold, missing
     )
-    return question.model_copy(update={"renamed": spec.input.columns})
+    of_run = None if attributes.person is None or person is not None else attributes.person.column
+    return question.model_copy(update={"renamed": spec.input.columns, "unjudged_person": of_run})
 
 
 def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

@@ -48,7 +48,7 @@ def _tables(value: Any) -> Any:
     if not isinstance(tables, tuple):
         return value
     return tuple(
-        {label: list(_many(ranges)) for label, ranges in table.items()} if isinstance(table, dict) else table
+        {label: list(_many(ranges) or ()) for label, ranges in table.items()} if isinstance(table, dict) else table
         for table in tables
     )
 
@@ -213,11 +213,14 @@ def _check_ranges(tables: Sequence[Mapping[str, Sequence[str]]], other: str | No
         raise ValueError("a table of ranges is empty; expected labels with their ranges")
     if other == ROOT or any(ROOT in table for table in tables):
         raise ValueError("'*' stands for the whole domain, and is above all ranges already; leave it out")
+    if any(other in table for table in tables):
+        raise ValueError(f"other is {other!r}, which is the label of a range; expected a label of its own")
     parsed = [[(label, CodeRange.of(text)) for label, texts in table.items() for text in texts] for table in tables]
     for ranges in parsed:
-        ordered = sorted((one for _, one in ranges), key=lambda one: (len(one.first[0]), one.first))
-        if any(a.holds(b.first) for a, b in pairwise(ordered)):
-            raise ValueError("two ranges of a table overlap; expected one label for each code")
+        ordered = sorted(ranges, key=lambda one: (len(one[1].first[0]), one[1].first))
+        for (label, one), (next_label, next_one) in pairwise(ordered):
+            if one.holds(next_one.first):
+                raise ValueError(f"ranges of {label!r} and {next_label!r} overlap; expected one label for each code")
     for fine, coarse in pairwise(parsed):
         above: dict[str, str] = {}
         for label, one in fine:

@@ -1,4 +1,4 @@
-"""The table of the population that a run file names: its rows, and whether it changed."""
+"""The table of the population that a run file names."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from tclose_spark.checks.labels.fitting import normal_texts
 from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.sources import commit_of, errors_translated, input_state, open_table
+from tclose_spark.engine.sources import errors_translated, open_table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.run import Run
 
 
@@ -39,21 +38,3 @@ def opened_population(run: Run) -> Iterator[Table | None]:
         if person and person[0] in schema_of(listed).names:
             listed = with_people(listed, person[0], "the table of the population", "privacy.population.table")
         yield listed
-
-
-def state_of_inputs(run: Run) -> str | None:
-    """A value that changes whenever the input or the table of the population does; None if one has no such value (see
-    `input_state`).
-
-    Raises:
-        InputError: if the table of the population does not exist.
-    """
-    sources, population = [run.spec.input], run.spec.privacy.population
-    if population is not None and population.table is not None:
-        try:
-            sources.append(source_of(population.table, population.format, {}))
-        except InputError as error:
-            raise InputError(f"privacy.population.table: {error}", values=error.values) from None
-    states = [input_state(run.session, source, commit_of(run.session, source)) for source in sources]
-    known = [state for state in states if state is not None]
-    return " ".join(known) if len(known) == len(states) else None

@@ -29,10 +29,10 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
-from tclose_spark.stages.population import state_of_inputs
 from tclose_spark.stages.preparation import BROKEN, DAMAGED, NOBODY, UNWEIGHED, Preparation, holds_numbers, wrong_type
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
+from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
@@ -253,7 +253,8 @@ def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
         if wrong := counted.marked.get(wrong_type(place)):
             raise InputError(
                 f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
-                f"{no_value(quasi)} (blanks count); correct them, or use type: categorical",
+                f"{no_value(quasi)} (blanks count); correct them, "
+                f"{'give the right date_format, ' if quasi.calendar else ''}or use type: categorical",
                 values=wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed,
             )
         missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)

@@ -19,7 +19,7 @@ from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
-from tclose_spark.stages.population import state_of_inputs
+from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"

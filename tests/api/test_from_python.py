@@ -211,6 +211,35 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
     assert notes() == notes(k=1, t="0.9") == []
 
 
+def test_lists_of_people_may_write_dates_in_the_form_of_the_run_file(tmp_path: Path) -> None:
+    days = [f"1990-0{1 + i % 9}-1{i % 3}" for i in range(ROWS)]
+    iso = pd.DataFrame({"born": days, "disease": [("flu", "gout")[i % 2] for i in range(ROWS)]})
+    german = iso.assign(born=["{2}.{1}.{0}".format(*day.split("-")) for day in days])
+    quasi = {"born": {"type": "date", "date_format": "%d.%m.%Y"}}
+    spec = {
+        "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": {"disease": {"t": "0.5"}}},
+        "privacy": {"k": 3},
+        "method": {"name": "t_mondrian"},
+    }
+    made = tc.release(german, spec, output=tmp_path / "out", engine="local", log=None)
+    audits = [
+        tc.audit(made.to_arrow(), spec=spec, background=people[["born"]], population=people[["born"]], engine="local")
+        for people in (german, iso)
+    ]
+    assert audits[0].to_json() == audits[1].to_json()
+    assert audits[0].background is not None
+    assert audits[0].background.candidates == audits[0].background.people == ROWS
+
+
+def test_an_audit_reports_that_it_does_not_count_the_people_of_a_run_file(frame: pd.DataFrame) -> None:
+    attributes = {"quasi_identifiers": {"age": {"type": "numeric"}}, "sensitive_attributes": {"disease": {"t": "0.9"}}}
+    spec = {"attributes": {**attributes, "person": "patient"}, "privacy": {"k": 2}}
+    notes = tc.audit(frame, spec=spec, engine="local").notes
+    assert sum("judged over rows only" in note for note in notes) == 1
+    of_people = tc.audit(frame.assign(patient=range(ROWS)), spec=spec, person="patient", engine="local").notes
+    assert not any("judged over rows only" in note for note in of_people)
+
+
 def test_an_audit_of_a_raw_frame_does_not_hold_and_need_not_show_it(frame: pd.DataFrame, spark: SparkSession):
     plain = frame.assign(sex=frame["sex"].astype(str))
     found = tc.audit(plain, LABELS, ["disease"], k=3, reference=plain, background=plain[LABELS])

@@ -159,7 +159,12 @@ WRONG = [
     (f"{QUASI}.zip.hierarchy={{prefx: 1}}", f"{QUASI}.zip.hierarchy.prefx: unknown key; did you mean 'prefix'"),
     (f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-x}}}}", f"{QUASI}.zip.hierarchy: '1-x' is no range of codes; expected"),
     (f"{QUASI}.zip.hierarchy={{ranges: {{a: 9-1}}}}", f"{QUASI}.zip.hierarchy: '9-1' is no range of codes"),
-    (f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-5, b: 5-9}}}}", f"{QUASI}.zip.hierarchy: two ranges of a table overlap"),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{a: null}}}}", f"{QUASI}.zip.hierarchy: a table of ranges is empty"),
+    (
+        f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-5}}, other: a}}",
+        f"{QUASI}.zip.hierarchy: other is 'a', which is the label",
+    ),
+    (f"{QUASI}.zip.hierarchy={{ranges: {{a: 1-5, b: 5-9}}}}", f"{QUASI}.zip.hierarchy: ranges of 'a' and 'b' overlap"),
     (
         f"{QUASI}.zip.hierarchy={{ranges: [{{a: 1-5}}, {{b: 3-9}}]}}",
         f"{QUASI}.zip.hierarchy: the ranges of 'a' are not inside one range, or label, of the next table",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -28,6 +29,7 @@ from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.columns.preparing import iso_text
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.people import PERSON, whole_people
@@ -196,11 +198,20 @@ def joined_quasi(quasi: Sequence[JudgedQuasi], background: Table) -> list[Judged
 def normal_texts(
     table: Table, columns: Sequence[str], settings: Mapping[str, QuasiIdentifier | SensitiveAttribute]
 ) -> Table:
-    """Those of these columns that a table has, with their options applied to texts; its first column if it has none."""
+    """Those of these columns that a table has, with their options applied to texts, and dates of their form as ISO;
+    its first column if it has none.
+    """
     schema = schema_of(table)
     names = [name for name in dict.fromkeys(columns) if name in schema.names] or schema.names[:1]
     schema = pa.schema([schema.field(name) for name in names])
-    options = {name: one.text for name, one in settings.items() if one.text not in (None, Text())}
+    options: dict[str, Callable[[str], str]] = {
+        name: one.text.of for name, one in settings.items() if one.text is not None and one.text != Text()
+    }
+    options |= {
+        name: partial(iso_text, settings=one)
+        for name, one in settings.items()
+        if isinstance(one, QuasiIdentifier) and one.date_format is not None
+    }
     asked = {name: options[name] for name in names if name in options and pa.types.is_string(schema.field(name).type)}
     table = select(table, names)
     if not asked:
@@ -209,9 +220,9 @@ def normal_texts(
     def normal(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = dict(zip(names, batch.columns, strict=True))
-            for name, text in asked.items():
+            for name, written in asked.items():
                 column = coded(columns[name])
-                made = [None if value is None else text.of(value) for value in column.dictionary.to_pylist()]
+                made = [None if value is None else written(value) for value in column.dictionary.to_pylist()]
                 columns[name] = pa.array(made, pa.string()).take(column.indices)
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 

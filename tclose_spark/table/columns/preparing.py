@@ -103,6 +103,18 @@ def not_of_type(values: pa.Array, settings: QuasiIdentifier) -> BoolArray:
     return _bools(values.is_valid()) & ~_bools(known)
 
 
+def iso_text(text: str, settings: QuasiIdentifier) -> str:
+    """A date or time of the form of the run file as ISO text; any other text as it is.
+
+    >>> iso_text("29.02.2024", QuasiIdentifier(type="date", date_format="%d.%m.%Y"))
+    '2024-02-29'
+    """
+    if settings.calendar is None or settings.date_format is None:
+        return text
+    code = _read_moment(text, settings.calendar, settings.date_format)
+    return text if code is None else write_moment(code, settings.calendar)
+
+
 def is_damaged(texts: pa.Array) -> BoolArray:
     """Whether texts may come from undecodable bytes: they hold U+FFFD or NUL. Shape (n,)."""
     return _bools(pc.or_(pc.match_substring(texts, "\ufffd"), pc.match_substring(texts, "\0")))
