@@ -18,7 +18,7 @@ MUCH = 0.5  # information loss, or share of rows with *, above which a release i
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
 BINDING = Fraction(9, 10)  # of its t, from which the largest distance shows that t limits the classes
 A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
-LEFT_OUT = "if left out, the other quasi-identifiers keep more"
+LEFT_OUT = "if left out, the other quasi-identifiers may keep more"
 
 
 def warnings_of(
@@ -103,24 +103,24 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     found = [(a, g) for a in attributes if (g := figures.of("t-closeness", a.name)) is not None]
     limited = [(a, Fraction(g.required), Fraction(g.achieved)) for a, g in found if g.required is not None]
     if not limited:
-        return "fewer quasi-identifiers or a smaller k would preserve more"
+        return "fewer quasi-identifiers or a smaller k may preserve more"
     needed, widest, t = max(((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0])
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
         return (
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
             "values are equally far apart (distance: equal); distance: ordered, if they have an order, or hierarchical "
-            "would preserve more, as would a larger t"
+            "may preserve more, as may a larger t"
         )
     a, t, achieved = max(limited, key=lambda one: one[2] / one[1])
     if achieved >= BINDING * t:
         return (
             f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or fewer quasi-identifiers "
-            "would preserve more"
+            "may preserve more"
         )
     if figures.classes == 1:
-        return "a larger t or fewer quasi-identifiers would preserve more"
-    return "no t is near its limit; fewer quasi-identifiers or a smaller k would preserve more"
+        return "a larger t or fewer quasi-identifiers may preserve more"
+    return "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
 
 
 def _fewest_rows(attribute: JudgedAttribute, t: Fraction) -> int:

@@ -65,7 +65,7 @@ def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
     return text.getvalue()
 
 
-UNCHANGED = "the value of the input"
+UNCHANGED = "a value of the input"
 INSENSITIVE = ("insensitive attribute", "", UNCHANGED, "published unchanged; no guarantee covers it")
 Described = Iterator[tuple[str, str, str, str]]
 """(column, its quasi-identifier or none, form, treatment)."""
@@ -86,11 +86,18 @@ def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
         if "aggregate" in entry:
             yield name, name, f"the {entry['aggregate']} of its class", "replaced by an aggregate of its class"
         elif name in columns:
-            yield name, name, _form(entry, kind), "generalized to a label that covers all values of its class"
+            yield name, name, _form(entry, kind), f"generalized to a label that covers {_covered(entry)}"
         else:
             for end, which in (("min", "lowest"), ("max", "highest")):
-                treatment = "generalized to an interval that covers all values of its class"
+                treatment = f"generalized to an interval that covers {_covered(entry)}"
                 yield f"{name}_{end}", name, f"the {which} {kind} of an interval", treatment
+
+
+def _covered(entry: Mapping[str, Any]) -> str:
+    """The values that labels cover. A class without a known value may have any label."""
+    if entry.get("missing") == "any":
+        return "all known values of its class; a missing value could be any"
+    return "all values of its class"
 
 
 def _form(entry: Mapping[str, Any], kind: str) -> str:
@@ -112,7 +119,7 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
                 f"in each class at most {number(t['required'])} from its distribution in the table ({t['distance']})"
             )
         merged = "spellings were merged" if "text" in entry else "published unchanged"
-        yield name, "", "a value of the input", f"{merged}; {close}"
+        yield name, "", UNCHANGED, f"{merged}; {close}"
 
 
 def _pseudonyms(certificate: Mapping[str, Any]) -> Described:

@@ -61,7 +61,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     source = run.spec.input
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
-    state = state_of_inputs(run)
+    state = state_of_inputs(run, commit)
     table = read_table(run.session, source, version, run.spec.attributes.inputs)
     try:
         path = run.staging.path(STAGED_ROWS)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from tclose_spark.engine.sources import commit_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
 from tclose_spark.io.run import CERTIFICATE, LINKED, PEOPLE, PUBLIC, REPORT, STATE, Run
@@ -149,7 +150,7 @@ def is_current(run: Run) -> bool:
     if not run.finished or not run.internal.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
-    state = state_of_inputs(run)
+    state = state_of_inputs(run, commit_of(run.session, run.spec.input))
     same = state is not None and made["stages"]["profile"]["input"].get("state") == state
     return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 

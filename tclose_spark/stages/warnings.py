@@ -12,6 +12,7 @@ from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
+LITTLE = 0.1  # information loss that does not explain such an error
 MOST_SHOWN = 5  # values of a list in the run file
 
 
@@ -119,8 +120,8 @@ def extreme_aggregates_notes(figure: Mapping[str, Any], public: bool) -> list[st
 
 
 def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float | None]) -> list[str]:
-    """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses most. Internal, as the
-    error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier.
+    """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses most, unless it loses
+    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier.
     """
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:
@@ -128,6 +129,8 @@ def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float 
     known = {name: loss for name, loss in losses.items() if loss is not None}
     worst = max(known, key=lambda name: known[name], default=None)
     cause = "" if worst is None else f"; {worst} loses most (NCP {known[worst]:.4f}), so leave it out, or make it finer"
+    if worst is not None and known[worst] <= LITTLE:
+        cause = f"; no quasi-identifier loses much (NCP at most {known[worst]:.4f})"
     return [f"the table is nearly useless: half of random counts from it are wrong by more than {error:.0%}{cause}"]
 
 

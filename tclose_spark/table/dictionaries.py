@@ -46,8 +46,10 @@ def count_missing(column: pa.DictionaryArray) -> int:
     >>> count_missing(coded(pa.array(["flu", None, None])))
     2
     """
-    missing = np.flatnonzero(~column.dictionary.is_valid().to_numpy(zero_copy_only=False))
-    return int(np.count_nonzero(np.isin(codes_of(column), missing)))
+    if not column.dictionary.null_count:
+        return 0
+    place = pc.index(column.dictionary.is_valid(), False).as_py()
+    return pc.sum(pc.equal(column.indices, place)).as_py() or 0
 
 
 def decoded(column: pa.Array) -> pa.Array:

@@ -314,7 +314,7 @@ class Found:
             remedy = (
                 "give it a hierarchy or generalization: set, or leave it out"
                 if bare
-                else "if left out, the other quasi-identifiers keep more"
+                else "if left out, the other quasi-identifiers may keep more"
             )
             found.append(f"{', '.join(names)}: the published value is * in {share} rows; {remedy}")
         others = {
@@ -340,9 +340,9 @@ class Found:
         name = max(limited, key=lambda name: limited[name][0] / limited[name][1])
         achieved, t = limited[name]
         if achieved < Fraction(9, 10) * t:
-            return "no t is near its limit; fewer quasi-identifiers or a smaller k would preserve more"
+            return "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
         figures = f"{float(achieved):.4f} of {float(t):g}"
-        return f"t of {name} is binding ({figures}); a larger t or fewer quasi-identifiers would preserve more"
+        return f"t of {name} is binding ({figures}); a larger t or fewer quasi-identifiers may preserve more"
 
     @property
     def ncp(self) -> float:

@@ -132,6 +132,15 @@ def test_the_report_has_the_same_table(made: tc.Release, entries: dict[str, dict
         assert f"<td>{entry['treatment']}</td>" in made.report.html.replace("&#39;", "'")
 
 
+def test_a_missing_value_that_could_be_any_is_not_said_to_be_covered_by_itself(tmp_path: Path) -> None:
+    quasi = {"born": {"hierarchy": {"dates": ["month", "year"]}, "missing": "any"}, "sex": {}}
+    spec = {**SPEC, "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": {"pay": {"t": "0.9"}}}}
+    made = tc.release(PEOPLE.select(["born", "sex", "pay"]), spec, output=tmp_path, engine="local", log=None)
+    born, sex, _ = (entry["treatment"] for entry in made.codebook)
+    assert born == "generalized to a label that covers all known values of its class; a missing value could be any"
+    assert sex == "generalized to a label that covers all values of its class"
+
+
 def test_both_engines_make_the_same(made: tc.Release, spark: object, tmp_path: Path) -> None:
     again = tc.release(PEOPLE, SPEC, output=tmp_path / "out", engine="spark", log=None)
     keys: Callable[[tc.Release], object] = lambda one: [{**entry, "precision": ""} for entry in one.codebook]  # noqa: E731

@@ -126,6 +126,9 @@ def test_counts_that_are_mostly_wrong_are_warned_of(certificate, made):  # noqa:
     useless = "the table is nearly useless: half of random counts from it are wrong by more than 51%"
     assert notes == [f"{useless}; age loses most (NCP 0.9000), so leave it out, or make it finer"]
     assert query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": None}) == [useless]
+    fine = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.1, "city": 0.01})
+    assert fine == [f"{useless}; no quasi-identifier loses much (NCP at most 0.1000)"]
+    assert "age loses most" in query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.11})[0]
     assert page_of(certificate, {**made, "notes": notes}).only("p", notes[0])
     assert "nearly useless" not in page_of(certificate, made).source
 
