@@ -12,7 +12,7 @@ from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
-from tclose_spark.io.run import STATE, Run
+from tclose_spark.io.run import ORDER, STATE, Run
 from tclose_spark.kernels.caching import has_kernels
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.stages.anonymize import write_release
@@ -30,6 +30,7 @@ from tclose_spark.stages.publish import (
 from tclose_spark.stages.report import require_certifiable, write_reports
 from tclose_spark.stages.staging.area import drop_rows, encoded_table, read_columns, read_profile
 from tclose_spark.stages.staging.encode import EncodedTable
+from tclose_spark.stages.staging.resuming import stage_to_resume
 from tclose_spark.stages.verify import judge_staged, require_holds, verify_finished
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
@@ -119,22 +120,27 @@ def publish(run: Run) -> Mapping[str, Any]:
     return publish_release(run)
 
 
-def release(run: Run, if_changed: bool = False) -> Mapping[str, Any]:
+def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping[str, Any]:
     """Runs all stages; returns the certificate. First completes a publication that broke off; without `overwrite` this
-    is all. if_changed: does nothing if the finished release matches the input, run file and hierarchies.
+    is all.
+
+    if_changed: does nothing if the finished release matches the input, run file and hierarchies.
+    resume: continues a run that broke off, where `stage_to_resume` permits it.
     """
-    if finish_publication(run) and not run.overwrite and is_published(run):
+    if finish_publication(run) and (resume or not run.overwrite) and is_published(run):
         return certificate_of(run)
     if if_changed and is_current(run):
         run.announce("nothing to do: the finished release matches this input, run file and hierarchies")
         return certificate_of(run)
-    profile(run)
+    first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
+    if first == 0:
+        profile(run)
     try:
-        plan(run)
-        anonymize(run)
-        _verify_staged(run)
+        for stage in (plan, anonymize, _verify_staged)[max(first - 1, 0) :]:
+            stage(run)
     except TcloseError:
         drop_rows(run)
         raise
-    report(run)
+    if "report" in ORDER[first:]:
+        report(run)
     return publish(run)

@@ -226,6 +226,7 @@ def release(
     *,
     overwrite: bool = False,
     if_changed: bool = False,
+    resume: bool = False,
     overrides: Sequence[str] = (),
     log: Log | None = print,
     progress: Progress | None = None,
@@ -240,6 +241,8 @@ def release(
     overwrite: replace a finished output once the new one is verified.
     if_changed: skip the run if the published release already matches the input, spec and hierarchies; otherwise replace
         it. A table in memory never matches.
+    resume: continue a run that broke off with the stage that was not finished, if the input and the spec are the same;
+        otherwise begin again. A table in memory is never the same.
     overrides: of keys of the spec, such as `["privacy.k=20"]`.
     log: takes the messages of the stages, a line at a time; None for silence.
     progress: shows the progress over blocks.
@@ -252,8 +255,8 @@ def release(
         UnreachableError: if the requirements cannot be reached; the message names those that can.
     """
     run = given_run(table, spec, output, overrides)
-    how: dict[str, Any] = {"overwrite": overwrite or if_changed, "progress": progress, "if_changed": if_changed}
-    run_stages(run, "release", log=log, engine=engine, **how)
+    how: dict[str, Any] = {"overwrite": overwrite or if_changed, "if_changed": if_changed, "resume": resume}
+    run_stages(run, "release", log=log, progress=progress, engine=engine, **how)
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)
 
 

@@ -95,6 +95,14 @@ def release(
             "otherwise replace it.",
         ),
     ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue a run that broke off with the stage that was not finished, if the input and the run file "
+            "are the same; otherwise begin again.",
+        ),
+    ] = False,
     rows: Annotated[
         bool | None,
         typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
@@ -105,7 +113,8 @@ def release(
     from tclose_spark.api.release import release as release_table
 
     rows = on_terminal() and not as_json if rows is None else rows
-    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "overrides": set_ or [], "engine": engine}
+    how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
+    how["overrides"] = set_ or []
     show_release(release_table(None, config, log=announce, progress=show_progress, **how), rows, as_json)
 
 

@@ -35,6 +35,7 @@ from tclose_spark.table.hierarchies.building import (
     with_missing,
 )
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -251,6 +252,7 @@ class Run:
             )
         state: dict[str, Any] = {
             "name": self.spec.name,
+            "version": __version__,
             "id": self.events.begin(),
             "configuration": self.fingerprint,
             "overwrite": self.overwrite,

@@ -44,8 +44,18 @@ def read_plan(run: Run, attributes: ResolvedAttributes) -> Plan:
     return method_of(run.spec.method).read_plan(tree, attributes, run.spec.privacy.k, run.spec.method)
 
 
+def has_rows(run: Run) -> bool:
+    """Whether the staged rows are there, all of them."""
+    return run.staging.exists(STAGED_COLUMNS)
+
+
 def read_columns(run: Run) -> StagedColumns:
-    """The columns of the staged rows."""
+    """The columns of the staged rows.
+
+    Raises:
+        ConfigurationError: if the rows are gone.
+    """
+    _require_rows(run)
     return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
 
 
@@ -55,12 +65,16 @@ def read_rows(run: Run) -> Table:
     Raises:
         ConfigurationError: if they are gone.
     """
-    if not run.staging.exists(STAGED_ROWS):
+    _require_rows(run)
+    return staged_batches(run.session, run.staging.path(STAGED_ROWS))
+
+
+def _require_rows(run: Run) -> None:
+    if not has_rows(run):
         raise ConfigurationError(
             f"the staged rows in {run.staging.path()} are gone: they are removed if a release fails; begin again with "
             "`tclose profile`"
         )
-    return staged_batches(run.session, run.staging.path(STAGED_ROWS))
 
 
 def encoded_table(run: Run, profile: Profile) -> EncodedTable:
@@ -70,8 +84,9 @@ def encoded_table(run: Run, profile: Profile) -> EncodedTable:
 
 def drop_rows(run: Run) -> None:
     """Removes the staged rows after an error. Tasks may still write there; the next run removes what is left, so that
-    no second error hides the first.
+    no second error hides the first. Their columns go first: without them nothing reads rows that are left (`has_rows`).
     """
     with suppress(Exception):
+        run.staging.remove(STAGED_COLUMNS)
         run.staging.remove(STAGED_ROWS)
         run.staging.remove(LINKED_SAMPLE)

@@ -1,0 +1,46 @@
+"""Where a run that broke off continues: at its first stage that is not finished."""
+
+from __future__ import annotations
+
+from tclose_spark.engine.sources import commit_of
+from tclose_spark.io.run import ORDER, Run
+from tclose_spark.stages.staging.area import has_rows
+from tclose_spark.stages.staging.input_states import state_of_inputs
+from tclose_spark.version import __version__
+
+
+def stage_to_resume(run: Run) -> str:
+    """The first stage that is not finished, or the first one if the staged run cannot be continued. Announces which and
+    why.
+
+    A staged run can be continued if this version made it, and it has this configuration, the current state of the
+    inputs (see `state_of_inputs`), and its rows.
+    """
+    why = _why_not(run)
+    if why is not None:
+        run.announce(f"resume     begins with {ORDER[0]}: {why}")
+        return ORDER[0]
+    stages = run.state["stages"]
+    stage = next(name for name in ORDER if name not in stages)
+    run.announce(
+        f"resume     continues with {stage}: {', '.join(name for name in ORDER if name in stages)} done before"
+    )
+    return stage
+
+
+def _why_not(run: Run) -> str | None:
+    """Why the staged run cannot be continued; None if it can."""
+    if not run.is_staged(ORDER[0]):
+        return "no run is staged whose profile is finished"
+    if run.state.get("version") != __version__:
+        return "the staged run was made by another version of tclose_spark"
+    if not run.is_ours(ORDER[0]):
+        return "the staged run was made with another configuration"
+    if not has_rows(run):
+        return "the staged run failed, so its rows were removed"
+    state = state_of_inputs(run, commit_of(run.session, run.spec.input))
+    if state is None:
+        return "this input has no files or versions that show whether it changed"
+    if run.state["stages"][ORDER[0]]["input"].get("state") != state:
+        return "the input has changed since it was read"
+    return None
