@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +37,28 @@ class TcloseError(Exception):
 
     A message holds no raw value of a person, since it is kept in logs; `values` are those that it is about, for a file
     that only the owner of the run reads. What stands in the run file or in a hierarchy may be shown.
+
+    problems: the errors that this one combines, one line each, if it combines several. `values` are then those of the
+    first with values.
     """
 
     exit_code = 70
 
-    def __init__(self, message: str, *, values: Offending | None = None) -> None:
+    def __init__(self, message: str, *, values: Offending | None = None, problems: Sequence[TcloseError] = ()) -> None:
         super().__init__(message)
         self.values = values
+        self.problems = tuple(problems)
+
+    def reword(self, rewrite: Callable[[str], str]) -> None:
+        """Rewrites the message, and that of each problem."""
+        for error in (self, *self.problems):
+            error.args = (rewrite(str(error)),)
+
+    def as_json(self) -> dict[str, Any]:
+        """As `internal/problems.json` has it: the message and the values; of several errors, each one's too."""
+        values = {} if self.values is None else self.values.as_json()
+        several = {"problems": [problem.as_json() for problem in self.problems]} if self.problems else {}
+        return {"error": str(self), **values, **several}
 
 
 class GuaranteeError(TcloseError):
@@ -67,6 +83,49 @@ class UnreachableError(TcloseError):
     """The table cannot reach a requirement; the message names what it can reach."""
 
     exit_code = 3
+
+
+class Problems:
+    """The errors of several checks, so that one run reports all of them.
+
+    >>> problems = Problems()
+    >>> for column in ("age", "sex"):
+    ...     with problems.gathered():
+    ...         raise InputError(f"{column!r} is missing")
+    >>> problems.raise_found()
+    Traceback (most recent call last):
+    tclose_spark.errors.InputError: 'age' is missing
+    'sex' is missing
+    """
+
+    def __init__(self) -> None:
+        self._found: list[TcloseError] = []
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Keeps an error of the body for `raise_found`: of the run file, of the input, or of an unreachable goal."""
+        try:
+            yield
+        except (ConfigurationError, InputError, UnreachableError) as error:
+            self.add(error)
+
+    def add(self, error: TcloseError) -> None:
+        """Keeps an error for `raise_found`; of several in one, each."""
+        self._found += error.problems or [error]
+
+    def raise_found(self) -> None:
+        """Raises what was found: a single error unchanged, several as one with a line for each.
+
+        Raises:
+            InputError: if one of several is an InputError; otherwise an error of the class of the first with code 2,
+                or of the first.
+        """
+        if len(self._found) == 1:
+            raise self._found[0]
+        if self._found:
+            first = min(self._found, key=lambda error: (not isinstance(error, InputError), error.exit_code != 2))
+            values = next((error.values for error in self._found if error.values is not None), None)
+            raise type(first)("\n".join(map(str, self._found)), values=values, problems=self._found)
 
 
 def text_of(error: BaseException) -> str:

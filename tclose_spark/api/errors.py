@@ -116,7 +116,7 @@ def translate_errors() -> Iterator[None]:
         if on_command_line():
             raise
         if isinstance(error, TcloseError):
-            error.args = (in_python(str(error)),)
+            error.reword(in_python)
         if os.environ.get(DEBUG):
             raise
         raise (error if isinstance(error, TcloseError) else known(error) or TcloseError(unexpected(error))) from None

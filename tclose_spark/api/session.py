@@ -171,8 +171,9 @@ def _viewed(session: Session, table: Table, name: str) -> Iterator[None]:
         try:
             yield
         except TcloseError as error:
-            text = str(error).replace(f"input.path: {name}", TOLD).replace(name, TOLD)
-            error.args = (text.replace("input.path: ", ""),)
+            error.reword(
+                lambda text: text.replace(f"input.path: {name}", TOLD).replace(name, TOLD).replace("input.path: ", "")
+            )
             raise
 
 

@@ -386,10 +386,10 @@ class Run:
                 raise_if_interrupted()
         except TcloseError as error:
             if error.values is not None:
-                problems = {"error": str(error), **error.values.as_json()}
-                self.internal.write(PROBLEMS, json.dumps(problems, indent=1, ensure_ascii=False), private=True)
-                file = self.internal.path(PROBLEMS)
-                error.args = (f"{error}. The values, and how many rows hold each, are in {file}",)
+                text = json.dumps(error.as_json(), indent=1, ensure_ascii=False)
+                self.internal.write(PROBLEMS, text, private=True)
+                end, file = "\n" if error.problems else ". ", self.internal.path(PROBLEMS)
+                error.args = (f"{error}{end}The values, and how many rows hold each, are in {file}",)
             raise
         record["seconds"] = round(time.monotonic() - begun, 1)
         state["stages"][name] = record

@@ -219,7 +219,7 @@ def lines_in_errors(tree: dict[str, Any]) -> Iterator[None]:
         yield
     except TcloseError as error:
         if isinstance(tree, RunFile):
-            error.args = (tree.lines.with_lines(str(error)),)
+            error.reword(tree.lines.with_lines)
         raise
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from tclose_spark.engine import tables
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, session_of, sized_shuffles
-from tclose_spark.errors import InputError
+from tclose_spark.errors import InputError, Problems
 from tclose_spark.measures.loss.pair_widths import (
     NodeWidths,
     NumberWidths,
@@ -57,7 +57,7 @@ def guard_insensitive(
 
     Raises:
         InputError: if columns are nearly unique together, or take back more than MOST_TAKEN_BACK of a
-        quasi-identifier's width.
+        quasi-identifier's width; with all such columns.
     """
     attributes = spec.attributes
     if not attributes.insensitive:
@@ -68,21 +68,24 @@ def guard_insensitive(
         return _count_tuples(batches, columns, candidates)
 
     tuples = min(int(count([tuple(guarded)])[0]), profile.rows)
+    problems = Problems()
     if len(guarded) > 1 and tuples > NEARLY_UNIQUE * profile.rows:
         combined = smallest_set(guarded, count, NEARLY_UNIQUE * profile.rows)
         distinct = min(int(count([combined])[0]), profile.rows)
-        raise InputError(
+        error = InputError(
             f"insensitive attributes {_listed(combined)} are nearly unique together (about {distinct} combinations in "
             f"{profile.rows} rows): published unchanged, they link rows to people; drop one, make it coarser, "
             f"give it another role, or name it in attributes.allow_unique{_about_weight(combined, spec)}"
         )
+        problems.add(error)
     sample = _draw(batches, columns, profile)
     figures = _taken_back(sample, attributes.insensitive, quasi, guarded)
     refused = [
         figure for figure in figures if set(figure["columns"]) <= set(guarded) and figure["share"] > MOST_TAKEN_BACK
     ]
-    if refused:
-        raise InputError(_refusal(sample, quasi, refused, spec))
+    for worst in sorted(_worst_of_each(refused), key=lambda figure: attributes.insensitive.index(figure["columns"][0])):
+        problems.add(InputError(_refusal(sample, quasi, worst, spec)))
+    problems.raise_found()
     return {"combinations": tuples, "taken_back": figures}
 
 
@@ -184,11 +187,19 @@ def _taken_back(
     return figures
 
 
-def _refusal(
-    sample: Sample, quasi: Sequence[ResolvedQuasi], refused: Sequence[Mapping[str, Any]], spec: ReleaseSpec
-) -> str:
-    """The message about the fewest columns that take back too much."""
-    worst = min(refused, key=lambda figure: (len(figure["columns"]), -figure["share"]))
+def _worst_of_each(refused: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The largest share of each column that takes back too much by itself; without such columns, of all together."""
+    worst: dict[Columns, Mapping[str, Any]] = {}
+    fewest = min((len(figure["columns"]) for figure in refused), default=0)
+    for figure in refused:
+        columns = tuple(figure["columns"])
+        if len(columns) == fewest and (columns not in worst or figure["share"] > worst[columns]["share"]):
+            worst[columns] = figure
+    return [*worst.values()]
+
+
+def _refusal(sample: Sample, quasi: Sequence[ResolvedQuasi], worst: Mapping[str, Any], spec: ReleaseSpec) -> str:
+    """The message about a column that takes back too much, or about the fewest columns that do together."""
     place, undone = next((i, q) for i, q in enumerate(quasi) if q.name == worst["quasi_identifier"])
     columns, share = tuple(worst["columns"]), worst["share"]
     if len(columns) > 1:

@@ -23,13 +23,13 @@ from tclose_spark.engine.tables import (
     sized_shuffles,
     write_rows,
 )
-from tclose_spark.errors import InputError
+from tclose_spark.errors import InputError, Problems
 from tclose_spark.io.run import Run
 from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
-from tclose_spark.stages.preparation import BROKEN, DAMAGED, NOBODY, UNWEIGHED, Preparation, holds_numbers, wrong_type
+from tclose_spark.stages.preparation import BROKEN, DAMAGED, NOBODY, UNWEIGHED, Preparation, wrong_type
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
@@ -44,6 +44,7 @@ from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
     QuasiDomain,
+    SensitiveDomain,
     TupleCounts,
     categorical_domain,
     marginal,
@@ -102,12 +103,16 @@ def profile_table(
     pass over the table, which stages the rows at the path `staged`.
 
     Raises:
-        InputError: if a column is missing or its values do not fit the run file; the message names the column.
+        InputError: if a column is missing or its values do not fit the run file; the message names each such column,
+            in the order of the run file.
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
     schema = schema_of(table)
-    check_columns(schema, spec)
-    _check_text(schema, spec)
+    problems = Problems()
+    for check in (check_columns, _check_text):
+        with problems.gathered():
+            check(schema, spec)
+    problems.raise_found()
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
     preparation = Preparation.of(schema, spec, secret)
     with errors_translated(source):
@@ -126,32 +131,46 @@ def profile_table(
     values = [value for histogram in counted.histograms for key in histogram for value in key]
     if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
         check_text(source)
-    _check_counted(table, counted, spec)
     return _profile_of(table, spec, counted, hierarchies, version)
 
 
 def _profile_of(
     table: Table, spec: ReleaseSpec, counted: Counted, hierarchies: Mapping[str, Hierarchy], version: int | None
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile and hierarchies of a table with these tallies."""
+    """The profile and hierarchies of a table with these tallies.
+
+    Raises:
+        InputError: with all values that columns may not hold.
+    """
     schema, quasi, sensitive = schema_of(table), spec.attributes.quasi_identifiers, spec.attributes.sensitive_attributes
     *histograms, tuples = counted.histograms
+    trees, domains, attributes = dict(hierarchies), list[QuasiDomain](), list[SensitiveDomain]()
+    problems = Problems()
+    with problems.gathered():
+        _check_person_and_weight(counted, spec)
+    for place, (name, settings) in enumerate(quasi.items()):
+        values = {key[0]: n for key, n in histograms[place].items()}
+        with problems.gathered():
+            _check_quasi(table, name, place, settings, counted)
+            trees |= build_hierarchies(spec.attributes, {name: values})
+            domains.append(
+                replace(_numeric_domain(name, counted, table, settings), drawn=counted.drawn[name].by_code())
+                if settings.is_numeric
+                else categorical_domain(
+                    name, values, trees.get(name), settings.generalization == "set", settings.missing == "any"
+                )
+            )
+    for place, (name, attribute) in enumerate(sensitive.items()):
+        values = dict(marginal(tuples, place))
+        with problems.gathered():
+            trees |= build_hierarchies(spec.attributes, {name: values})
+            is_text = pa.types.is_string(schema.field(name).type)
+            attributes.append(sensitive_domain(name, values, attribute, trees.get(name), is_text))
+    for name in spec.attributes.insensitive:
+        with problems.gathered():
+            _check_repeating(name, counted, spec)
+    problems.raise_found()
     people = _people(tuples, counted, spec)
-    values = {name: {key[0]: n for key, n in counts.items()} for name, counts in zip(quasi, histograms, strict=True)}
-    values |= {name: dict(marginal(tuples, i)) for i, name in enumerate(sensitive)}
-    trees = {**hierarchies, **build_hierarchies(spec.attributes, values)}
-    domains = [
-        replace(_numeric_domain(name, counted.ranges[name], table, settings), drawn=counted.drawn[name].by_code())
-        if settings.is_numeric
-        else categorical_domain(
-            name, values[name], trees.get(name), settings.generalization == "set", settings.missing == "any"
-        )
-        for name, settings in quasi.items()
-    ]
-    attributes = []
-    for name, settings in sensitive.items():
-        is_text = pa.types.is_string(schema.field(name).type)
-        attributes.append(sensitive_domain(name, values[name], settings, trees.get(name), is_text))
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     places += [] if people is None else [{str(size): i for i, size in enumerate(people.sizes)}, {"0": 0, "1": 1}]
     cells = sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
@@ -220,69 +239,93 @@ def _narrow(column: pa.Array) -> pa.Array:
 
 
 def _check_text(schema: pa.Schema, spec: ReleaseSpec) -> None:
-    """Raises InputError if a column with text options is not text."""
+    """Raises InputError if columns with text options are not text."""
+    problems = Problems()
     for role in ("quasi_identifiers", "sensitive_attributes"):
         for name, settings in getattr(spec.attributes, role).items():
-            field = schema.field(name)
-            if settings.text is not None and not pa.types.is_string(field.type):
-                raise InputError(
-                    f"attributes.{role}.{name}.text: the column is of type {type_name(field)}; expected text, or "
-                    "no such key"
+            at = schema.get_field_index(name)
+            if settings.text is not None and at >= 0 and not pa.types.is_string(schema.field(at).type):
+                error = InputError(
+                    f"attributes.{role}.{name}.text: the column is of type {type_name(schema.field(at))}; expected "
+                    "text, or no such key"
                 )
+                problems.add(error)
+    problems.raise_found()
 
 
-def _check_counted(table: Table, counted: Counted, spec: ReleaseSpec) -> None:
-    """Raises InputError for values that a column may not hold."""
-    rows = counted.fingerprint.rows
+def _check_person_and_weight(counted: Counted, spec: ReleaseSpec) -> None:
+    """Raises InputError for rows without a person, and for weights that are no numbers of people."""
+    rows, problems = counted.fingerprint.rows, Problems()
     if (person := spec.attributes.person) is not None and (nobody := counted.marked.get(NOBODY)):
-        raise InputError(
+        error = InputError(
             f"attributes.person: column {person.column!r} is missing in {nobody} of {rows} rows; expected a value in "
             "every row"
         )
+        problems.add(error)
     if (weight := spec.attributes.weight) is not None and (wrong := counted.marked.get(UNWEIGHED)):
-        raise InputError(
+        error = InputError(
             f"attributes.weight: column {weight.column!r} holds no number of people in {wrong} of {rows} rows; "
             f"expected numbers from 0 to {MOST_WEIGHT:,} in every row"
         )
-    if weight is not None and counted.stood_for > MOST_PEOPLE:
-        raise InputError(
+        problems.add(error)
+    elif weight is not None and counted.stood_for > MOST_PEOPLE:
+        error = InputError(
             f"attributes.weight: column {weight.column!r} adds up to more than {MOST_PEOPLE:,} people in {rows} rows; "
             "expected the number of people whom each row stands for"
         )
-    for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items()):
-        if wrong := counted.marked.get(wrong_type(place)):
-            raise InputError(
-                f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
-                f"{no_value(quasi)} (blanks count); correct them, "
-                f"{'give the right date_format, ' if quasi.calendar else ''}or use type: categorical",
-                values=wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed,
+        problems.add(error)
+    problems.raise_found()
+
+
+def _check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
+    """Raises InputError if an insensitive column is nearly unique."""
+    distinct, rows = counted.distinct[name], counted.fingerprint.rows
+    if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
+        is_weight = name == spec.attributes.published_weight
+        raise InputError(
+            f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique (about {distinct} "
+            f"values in {rows} rows): published as it is, it links rows to people; "
+            f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
+        )
+
+
+def _check_quasi(table: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
+    """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
+    missing, or if some are and bounds are to be published.
+    """
+    rows, wrong, problems = counted.fingerprint.rows, counted.marked.get(wrong_type(place), 0), Problems()
+    if wrong:
+        error = InputError(
+            f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
+            f"{no_value(quasi)} (blanks count); correct them, "
+            f"{'give the right date_format, ' if quasi.calendar else ''}or use type: categorical",
+            values=wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed,
+        )
+        problems.add(error)
+    absent = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
+    missing = absent - wrong  # values of another type were staged as missing
+    if missing == rows:
+        problems.add(InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"))
+    elif quasi.is_numeric and absent < rows:
+        with problems.gathered():
+            _check_range(table, name, counted, quasi)
+        if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
+            error = InputError(
+                f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot express; "
+                "use numeric_output: interval, or missing: any"
             )
-        missing = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
-        if holds_numbers(quasi) and missing == rows:
-            raise InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out")
-    for name in spec.attributes.insensitive:
-        distinct = counted.distinct[name]
-        if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
-            is_weight = name == spec.attributes.published_weight
-            raise InputError(
-                f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique (about {distinct} "
-                f"values in {rows} rows): published as it is, it links rows to people; "
-                f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
-            )
+            problems.add(error)
+    problems.raise_found()
 
 
 def _texts_not_of_type(quasi: QuasiIdentifier, column: pa.Array) -> pa.Array:
     return as_text(column.filter(pa.array(not_of_type(column, quasi))))
 
 
-def _numeric_domain(name: str, found: NumberRange, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
-    """The domain of numbers, over the range of the run file if it gives one.
-
-    Raises:
-        InputError: if a value is outside that range, or a value is missing and bounds are to be published.
-    """
+def _domain_of_values(name: str, found: NumberRange, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
+    """The domain of numbers, from the lowest to the highest present."""
     is_whole = settings.calendar is not None or pa.types.is_integer(schema_of(table).field(name).type)
-    domain = QuasiDomain(
+    return QuasiDomain(
         name=name,
         kind="integer" if is_whole else "double",
         missing=found.missing,
@@ -290,25 +333,29 @@ def _numeric_domain(name: str, found: NumberRange, table: Table, settings: Quasi
         high=found.high,
         calendar=settings.calendar,
     )
-    if settings.limits is not None:
-        low, high = (end * domain.scale for end in settings.limits)
-        if Fraction(str(domain.low)) < low or Fraction(str(domain.high)) > high:
-            raise _outside(table, domain, settings, low, high)
-        ends: tuple[float, float] = min(float(low), domain.low), max(float(high), domain.high)
-        if is_whole:
-            ends = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
-        domain = replace(domain, low=ends[0], high=ends[1], known=True)
-    if settings.numeric_output == "bounds" and domain.missing and settings.missing == "value":
-        raise InputError(
-            f"quasi-identifier {name!r} is missing in {domain.missing} rows, which bounds cannot express; "
-            "use numeric_output: interval, or missing: any"
-        )
-    return domain
 
 
-def _outside(table: Table, domain: QuasiDomain, settings: QuasiIdentifier, low: Fraction, high: Fraction) -> InputError:
-    """The error about values outside of a range of codes."""
-    name, write = domain.name, NumericLabels(domain.kind == "integer", None, domain.calendar).write
+def _numeric_domain(name: str, counted: Counted, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
+    """The domain of numbers, over the range of the run file if it gives one."""
+    domain = _domain_of_values(name, counted.ranges[name], table, settings)
+    if settings.limits is None:
+        return domain
+    low, high = (end * domain.scale for end in settings.limits)
+    ends: tuple[float, float] = min(float(low), domain.low), max(float(high), domain.high)
+    if domain.kind == "integer":
+        ends = max(math.floor(low), LEAST + 1), min(math.ceil(high), MOST)
+    return replace(domain, low=ends[0], high=ends[1], known=True)
+
+
+def _check_range(table: Table, name: str, counted: Counted, settings: QuasiIdentifier) -> None:
+    """Raises InputError if values are outside of the range of the run file."""
+    if settings.limits is None:
+        return
+    domain = _domain_of_values(name, counted.ranges[name], table, settings)
+    low, high = (end * domain.scale for end in settings.limits)
+    if low <= Fraction(str(domain.low)) and Fraction(str(domain.high)) <= high:
+        return
+    write = NumericLabels(domain.kind == "integer", None, domain.calendar).write
 
     def outside(column: pa.Array) -> pa.Array:
         numbers = judged_values(column, settings).unique()
@@ -316,7 +363,7 @@ def _outside(table: Table, domain: QuasiDomain, settings: QuasiIdentifier, low: 
         return pa.array([wrong[x] for x in judged_values(column, settings).to_pylist() if x in wrong], pa.string())
 
     found = wrong_values(table, name, "outside of its range", outside)
-    return InputError(
+    raise InputError(
         f"attributes.quasi_identifiers.{name}.range: {found.values} values in {found.rows} rows are outside "
         f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
         values=found.listed,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import TypeAdapter
 
-from tclose_spark.errors import InputError, Offending
+from tclose_spark.errors import InputError, Offending, Problems
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
@@ -206,20 +206,25 @@ def categorical_domain(
         InputError: if a value is not in the hierarchy, is `*`, or reads like a set although labels may be sets.
     """
     present = [value for value in counts if value is not None]
+    problems = Problems()
     if "*" in present:
-        raise InputError(
+        error = InputError(
             f"quasi-identifier {name!r}: the value '*' ({counts['*']} rows) stands for the whole domain in a release; "
             "rename it"
         )
+        problems.add(error)
     braced = [value for value in present if value.startswith("{") and value.endswith("}")]
     if sets and braced:
-        raise InputError(
+        error = InputError(
             f"quasi-identifier {name!r}: a value in braces reads like a set of values in a release "
             f"({_count_text(braced, counts)}); rename it, or use suppress",
             values=_offending(name, "in braces", braced, counts),
         )
+        problems.add(error)
     if hierarchy is not None:
-        _require_leaves("quasi-identifier", name, counts, hierarchy)
+        with problems.gathered():
+            _require_leaves("quasi-identifier", name, {v: n for v, n in counts.items() if v != "*"}, hierarchy)
+    problems.raise_found()
     values = hierarchy.leaves if hierarchy is not None else tuple(by_value(present))
     return QuasiDomain(
         name=name,
@@ -238,20 +243,20 @@ def sensitive_domain(
     """The domain of a sensitive attribute, in the order of its distance.
 
     Raises:
-        InputError: if a value has no place in it.
+        InputError: if a value has no place in it, with all such values.
     """
     values: Sequence[str | None]
+    problems = Problems()
     if attribute.kind.ordered:
         values = _ordered_values(name, counts, attribute, is_text)
     elif hierarchy is not None:
-        if None in counts and attribute.missing == "error":
-            raise InputError(
-                f"sensitive attribute {name!r} is missing in {counts[None]} rows and has a {attribute.distance} "
-                f"distance; give attributes.sensitive_attributes.{name}.missing: leaf (a leaf of its own under the "
-                "root)"
-            )
         leaf = attribute.missing == "leaf"
-        _require_leaves("sensitive attribute", name, counts, hierarchy.without_missing() if leaf else hierarchy)
+        with problems.gathered():
+            _require_leaves("sensitive attribute", name, counts, hierarchy.without_missing() if leaf else hierarchy)
+        if None in counts and attribute.missing == "error":
+            place = "leaf (a leaf of its own under the root)"
+            problems.add(_missing(name, counts, f"a {attribute.distance} distance", place))
+        problems.raise_found()
         values = [None if leaf and value == MISSING_LEAF else value for value in hierarchy.leaves]
     else:
         values = [*by_value([v for v in counts if v is not None]), *([None] if None in counts else [])]
@@ -280,53 +285,75 @@ def remaining_values(domain: SensitiveDomain, counts: IntArray, order: Literal["
 
 
 def _ordered_values(name: str, counts: Counts, attribute: SensitiveAttribute, is_text: bool) -> list[str | None]:
+    """All values present, or the listed ones, in order."""
     present = [value for value in counts if value is not None]
-    values: list[str | None]
-    if isinstance(attribute.order, tuple):
-        values = list(_listed_values(name, present, attribute.order, counts, is_text))
-    else:
-        numbers = [number(value) for value in present]
-        infinite = [value for value in present if value in ("Infinity", "-Infinity")]
-        if not is_text and infinite:
-            raise InputError(
-                f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), which have no "
-                "place in an order; correct them, or give a list"
-            )
-        texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
-        if attribute.order == "value" and is_text and texts and not _are_moments(present):
-            lost, rows = sum(counts[value] for value in texts), sum(counts.values())
-            cure = "give order: frequency or a list"
-            what = (
-                f"text, which has no order of its own; {cure}, or correct what is not a number "
-                f"({_count_text(texts, counts)} of {rows})"
-            )
-            if 2 * len(texts) < len(present):
-                what = (
-                    f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them as missing "
-                    f"(input.options.nullValue), or {cure}"
-                )
-            raise InputError(
-                f"sensitive attribute {name!r} is {what}", values=_offending(name, "not a number", texts, counts)
-            )
-        times = Counter(numbers)
-        alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
-        if attribute.order == "value" and alike:
-            raise InputError(
-                f"sensitive attribute {name!r}: different texts are the same number ({_count_text(alike, counts)}); "
-                "read it as numbers (options: inferSchema: true)",
-                values=_offending(name, "the same number as another text", alike, counts),
-            )
-        values = list(by_value(present))
-        if attribute.order == "frequency":
-            values.sort(key=lambda value: -counts[value])
+    values: list[str | None] = []
+    problems = Problems()
+    with problems.gathered():
+        if isinstance(attribute.order, tuple):
+            values = [*_listed_values(name, present, attribute.order, counts, is_text)]
+        else:
+            values = [*_sorted_values(name, present, attribute, counts, is_text)]
     if None in counts and attribute.missing == "error":
-        raise InputError(
-            f"sensitive attribute {name!r} is missing in {counts[None]} rows and has an ordered distance; "
-            f"give attributes.sensitive_attributes.{name}.missing: lowest or highest"
-        )
+        problems.add(_missing(name, counts, "an ordered distance", "lowest or highest"))
+    problems.raise_found()
     if None in counts:
         values = [None, *values] if attribute.missing == "lowest" else [*values, None]
     return values
+
+
+def _missing(name: str, counts: Counts, distance: str, places: str) -> InputError:
+    """The error of missing values that have no place. places: what the run file may say."""
+    return InputError(
+        f"sensitive attribute {name!r} is missing in {counts[None]} rows and has {distance}; give "
+        f"attributes.sensitive_attributes.{name}.missing: {places}"
+    )
+
+
+def _sorted_values(
+    name: str, present: Sequence[str], attribute: SensitiveAttribute, counts: Counts, is_text: bool
+) -> list[str]:
+    """The values by size or by frequency."""
+    numbers = [number(value) for value in present]
+    problems = Problems()
+    infinite = [value for value in present if value in ("Infinity", "-Infinity")]
+    if not is_text and infinite:
+        error = InputError(
+            f"sensitive attribute {name!r} has infinite numbers ({_count_text(infinite, counts)}), which have no "
+            "place in an order; correct them, or give a list"
+        )
+        problems.add(error)
+    texts = [value for value, known in zip(present, numbers, strict=True) if known is None]
+    if attribute.order == "value" and is_text and texts and not _are_moments(present):
+        what, listed = _without_order(present, texts, counts), _offending(name, "not a number", texts, counts)
+        problems.add(InputError(f"sensitive attribute {name!r} is {what}", values=listed))
+    times = Counter(numbers)
+    alike = [value for value, known in zip(present, numbers, strict=True) if known is not None and times[known] > 1]
+    if attribute.order == "value" and alike:
+        error = InputError(
+            f"sensitive attribute {name!r}: different texts are the same number ({_count_text(alike, counts)}); "
+            "read it as numbers (options: inferSchema: true)",
+            values=_offending(name, "the same number as another text", alike, counts),
+        )
+        problems.add(error)
+    problems.raise_found()
+    values = by_value(present)
+    return values if attribute.order == "value" else sorted(values, key=lambda value: -counts[value])
+
+
+def _without_order(present: Sequence[str], texts: Sequence[str], counts: Counts) -> str:
+    """What an attribute is whose values include texts that are no numbers, and what to do."""
+    lost, rows = sum(counts[value] for value in texts), sum(counts.values())
+    cure = "give order: frequency or a list"
+    if 2 * len(texts) < len(present):
+        return (
+            f"ordered by value, but {lost} of {rows} rows have no number; correct them, read them as missing "
+            f"(input.options.nullValue), or {cure}"
+        )
+    return (
+        f"text, which has no order of its own; {cure}, or correct what is not a number "
+        f"({_count_text(texts, counts)} of {rows})"
+    )
 
 
 def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: Counts, is_text: bool) -> list[str]:
@@ -340,8 +367,7 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
         different.add(text if same is None else same)
     if len(different) < len(listed):
         raise InputError(f"attributes.sensitive_attributes.{name}.order: a value is listed twice")
-    known = set(listed)
-    lost = [value for value in present if value not in known]
+    lost = sorted(set(present) - set(listed))
     if lost:
         raise InputError(
             f"attributes.sensitive_attributes.{name}.order lacks {len(lost)} values of the table "

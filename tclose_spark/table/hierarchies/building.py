@@ -37,13 +37,15 @@ def built_columns(attributes: Attributes) -> dict[str, tuple[HierarchyBuilder, s
 
 
 def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> dict[str, Hierarchy]:
-    """The built hierarchies, by column. counts: the rows of each value, by column.
+    """The built hierarchies of these columns, by column. counts: the rows of each value, by column.
 
     Raises:
         InputError: if a value does not fit the form, or cannot be written to a file.
     """
     trees = {}
     for name, (builder, key) in built_columns(attributes).items():
+        if name not in counts:
+            continue
         if "/" in name or name.startswith("."):
             raise InputError(
                 f"{key}: it is written to a file of the column's name, which {name!r} cannot be; rename it"
