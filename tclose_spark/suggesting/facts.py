@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tclose_spark.runfile.attributes import Text
 from tclose_spark.runfile.text import count_spellings
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.column_names.code_systems import CodeSystem, code_system
 from tclose_spark.table.columns.patterns import (
     BOOLEAN,
@@ -23,6 +23,10 @@ from tclose_spark.table.columns.patterns import (
     placeholders,
 )
 
+Weighs = Literal["bodies", "rows", ""]
+BODIES = 2.0, 400.0  # kilograms of a person's body
+ADULTS = 20.0, 160.0  # of half of a table's bodies
+SURVEYED = 50  # times the least weight, of rows of a survey
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
 SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
@@ -40,6 +44,7 @@ class WholeCounts:
 
     missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
     estimated: whether `distinct` is an estimate.
+    formatted: by DATE_FORMATS, texts that are dates.
     not_numbers: values that are not a finite number of at most 15 digits.
     marked: texts that have a meaning in a release (`*`, `{..}`).
     iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
@@ -53,6 +58,7 @@ class WholeCounts:
     iso_dates: int = 0
     iso_times: int = 0
     estimated: bool = False
+    formatted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def present(self) -> int:
@@ -74,6 +80,7 @@ class ColumnFacts:
     dates, booleans, coded: rows whose values look like one.
     twice: texts that are the same number as another text.
     fractions: values that are no whole number.
+    weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
     system: the code system of its values, if they have one.
     spellings: values that differ from another only in spelling. text: the options that unite them.
     """
@@ -97,6 +104,7 @@ class ColumnFacts:
     coded: int = 0
     twice: int = 0
     fractions: int = 0
+    weighs: Weighs = ""
     system: CodeSystem | None = None
     spellings: int = 0
     text: Mapping[str, str | bool]
@@ -119,6 +127,12 @@ class ColumnFacts:
             return self.kind
         read, present = self.whole, self.whole.present if self.kind == "text" else 0
         return "date" if 0 < present == read.iso_dates else "timestamp" if 0 < present == read.iso_times else None
+
+    @property
+    def date_formats(self) -> tuple[str, ...]:
+        """The formats in which every value of the table is a date; several if the day may be the month."""
+        present = self.whole.present if self.kind == "text" else 0
+        return tuple(form for form, rows in self.whole.formatted.items() if 0 < present == rows)
 
     @property
     def are_all_numbers(self) -> bool:
@@ -177,9 +191,30 @@ def facts_of(
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
         twice=len(values) - len(set(numbers)) if number else 0,
         fractions=sum(not value.is_integer() for value in numbers),
+        weighs=what_weighs(np.repeat(numbers, counts.to_numpy())) if number else "",
         system=code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None,
         **texts,
     )
+
+
+def what_weighs(weights: FloatArray) -> Weighs:
+    """What these weights are of, by their size and digits. Bodies weigh BODIES kilograms, with at most one digit after
+    the point, most of them ADULTS. Rows of a survey have other positive weights, if they have fractions or differ by
+    SURVEYED times.
+
+    >>> what_weighs(np.array([48.5, 71, 90])), what_weighs(np.array([0.713, 1.25])), what_weighs(np.array([3, 950]))
+    ('bodies', 'rows', 'rows')
+    >>> what_weighs(np.array([3, 4, 9])), what_weighs(np.array([0, 950])), what_weighs(np.array([61.235, 70.307]))
+    ('', '', '')
+    """
+    if not len(weights) or weights.min() <= 0:
+        return ""
+    middle, digits = float(np.median(weights)), np.abs(10 * weights - np.round(10 * weights)) > 1e-6
+    is_fine, is_adult = bool(digits.mean() > 0.5), ADULTS[0] <= middle <= ADULTS[1]
+    if BODIES[0] <= weights.min() and weights.max() <= BODIES[1] and is_adult:
+        return "" if is_fine else "bodies"
+    differ = weights.max() >= SURVEYED * weights.min() and weights.max() > BODIES[1]
+    return "rows" if is_fine or differ else ""
 
 
 def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_o
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
-from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME, MARKED, count_matching
+from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
@@ -43,7 +43,7 @@ NUMBERS = QuasiIdentifier(type="numeric")
 """How numbers are read."""
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times")
+PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS)
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
 and after those `n` of each of PARTS.
@@ -95,14 +95,16 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
     """The counts of each column, in one pass."""
     with sized_shuffles(session_of(table), columns * REGISTERS):
         tallies = map_batches(table, _tally(columns), TALLIES)
-        found = collect(combine(tallies, ["column", "part"], {"n": "sum", "rank": "max"}))
-    column, part, n, rank = (values.to_numpy() for values in found.columns)
+        tallied = collect(combine(tallies, ["column", "part"], {"n": "sum", "rank": "max"}))
+    column, part, n, rank = (values.to_numpy() for values in tallied.columns)
     counts, ranks = np.zeros((2, columns, REGISTERS + len(PARTS)), dtype=np.int64)
     counts[column, part], ranks[column, part] = n, rank
-    return [
-        WholeCounts(**dict(zip(PARTS, numbers, strict=True)), distinct=estimate(registers))
-        for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True)
-    ]
+    found = []
+    for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True):
+        parts = dict(zip(PARTS, numbers, strict=True))
+        formatted = {form: parts.pop(form) for form in DATE_FORMATS}
+        found.append(WholeCounts(**parts, distinct=estimate(registers), formatted=formatted))
+    return found
 
 
 def _tally(columns: int) -> Mapper:
@@ -135,7 +137,8 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     patterns = [
         0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
     ]
-    return [len(column), len(column) - present, not_numbers, *patterns]
+    formatted = count_dates(values, rows) if kind == "text" else dict.fromkeys(DATE_FORMATS, 0)
+    return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 
 def _sampler(share: float, schema: pa.Schema) -> Mapper:

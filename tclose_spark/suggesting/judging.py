@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.table.column_names.hints import KEYED, Concept, Hint, hint_of
+from tclose_spark.table.column_names.hints import CONCEPTS, KEYED, Concept, Hint, hint_of
 from tclose_spark.table.columns.patterns import FREE_TEXT, OF_ONE
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "weight", "open"]
@@ -17,7 +17,14 @@ KEYED_OF_A_CONCEPT = 0.2  # the same for a column whose name calls it a number o
 LOOKING_ALIKE = 0.05  # share of values that look like addresses or numbers of people, from which a column identifies
 FEWEST = 50  # rows of every value of an insensitive column
 MOST_VALUES = 10  # of an insensitive column
+WEIGHTS = (
+    "neither its name nor its figures show whether it is the weight of a body (a quasi-identifier) or of a row of a "
+    "survey (attributes.weight)"
+)
 MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
+EVENT, SEEN, WEIGHT = (
+    next(concept for concept in CONCEPTS if concept.name == name) for name in ("event", "what is seen", "survey weight")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +53,21 @@ def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
     A direct identifier is recognized by its name, by the form of its values, or by the number of distinct ones. A
     column is insensitive only if nothing suggests another role.
     """
-    hint = hint_of(facts.name)
+    hint = _hint(facts)
     role, why = _role(facts, hint)
     return SuggestedColumn(facts=facts, hint=hint, role=role, why=why)
+
+
+def _hint(facts: ColumnFacts) -> Hint:
+    """What its name suggests, where its values decide between meanings: dates are no names or addresses of people, and
+    a weight is that of a body or of a row of a survey.
+    """
+    hint = hint_of(facts.name)
+    if hint.concept is not None and hint.concept.role == "direct" and facts.is_date:
+        return replace(hint, concept=EVENT)
+    if hint.weight and facts.weighs:
+        return replace(hint, concept=SEEN if facts.weighs == "bodies" else WEIGHT)
+    return hint
 
 
 def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
@@ -78,6 +97,8 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
             "insensitive",
             "few values, none rare; named after the table" if facts.whole.distinct > 1 else "one value",
         )
+    if hint.weight:
+        return "open", WEIGHTS
     return "open", "neither its name nor its figures show its role"
 
 
@@ -114,9 +135,11 @@ def _are_mostly_numbers(facts: ColumnFacts) -> bool:
 
 def looks_like_a_key(facts: ColumnFacts) -> bool:
     """Whether its values look like keys of single persons: by their pattern, or as nearly unique whole numbers or short
-    texts.
+    texts. Values of another pattern are shared: an IP address is that of a household or a firm.
     """
     keys = sum(facts.identifying.get(what, 0) for what in OF_ONE)
+    if 2 * (sum(facts.identifying.values()) - keys) > facts.present:
+        return False
     short = facts.kind in ("integer", "text") and not facts.is_date and facts.length < FREE_TEXT
     return (short and facts.uniqueness >= NEARLY_UNIQUE) or 2 * keys > facts.present
 

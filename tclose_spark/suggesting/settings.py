@@ -38,6 +38,8 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         settings = {"type": "numeric"}
     elif facts.calendar is not None:
         settings = {"type": facts.calendar}
+    elif len(facts.date_formats) == 1:
+        settings = {"type": "date", "date_format": facts.date_formats[0]}
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
         said.append(f"{facts.system.name}, by its name and the form of its values")
@@ -46,8 +48,11 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
     else:
         settings["hierarchy"] = {"order": NEIGHBOURS}
         said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
-    if facts.is_date and facts.calendar is None:
-        said.append("! dates as text; written as 2020-12-31 they could have type: date")
+    if len(facts.date_formats) > 1:
+        either = " or ".join(f'"{form}"' for form in facts.date_formats)
+        said.append(f"? dates as text, whose days may be months; if you know, write type: date, date_format: {either}")
+    elif facts.is_date and facts.calendar is None and "date_format" not in settings:
+        said.append("! dates as text in several forms; in one form they could have type: date and a date_format")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
     return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))

@@ -38,6 +38,7 @@ SEED = 2026
 BAD = 0.5  # NCP or query error above which changes are tried
 MOST_CHANGES = 5
 HELPS = 0.05  # of NCP or of query error; less may be chance
+OFTEN_MISSING = 0.2  # share of rows without a value from which `missing: any` is tried
 FEW_QUASI = 2  # quasi-identifiers, of which none is left out
 MANY_QUASI = 4  # from which half of them are tried
 
@@ -93,6 +94,10 @@ def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
             missing = {"missing": "lowest"} if one.facts.whole.missing else {}
             ordered = {**kept, "distance": "ordered", **missing}
             yield f"{one.name} as ordered", _with(tree, "sensitive_attributes", {**sensitive, one.name: ordered})
+    empty = [name for name in quasi if facts[name].whole.missing >= OFTEN_MISSING * facts[name].whole.rows]
+    if empty:
+        any_value = {name: settings | ({"missing": "any"} if name in empty else {}) for name, settings in quasi.items()}
+        yield f"{', '.join(empty)} with missing: any", _with(tree, "quasi_identifiers", any_value)
     neighbours = [name for name, settings in quasi.items() if "order" in (settings.get("hierarchy") or {})]
     for name in neighbours[:1]:
         sets = {key: part for key, part in quasi[name].items() if key != "hierarchy"} | {"generalization": "set"}
@@ -157,4 +162,8 @@ def _helpful(first: Outcome, tried: list[tuple[str, Outcome]]) -> Iterator[str]:
     for change, reached in helpful:
         yield f"{change}: {name} {reached:.2f}{before}"
     if tried and not helpful:
-        yield f"None of {len(tried)} changes that were tried helps much"
+        yield (
+            "The one change that was tried does not help much"
+            if len(tried) == 1
+            else f"None of the {len(tried)} changes that were tried helps much"
+        )

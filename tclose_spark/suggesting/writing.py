@@ -74,7 +74,7 @@ class Draft:
         """The direct identifier by which the run file counts people, if one repeats as that of a person may."""
         direct = [one.name for one in self.choice.direct]
         people = [one for one in self.repeated if one.column in direct and one.rows <= MOST_ROWS * one.values]
-        return max(people, key=lambda one: one.values, default=None)
+        return max(people, key=lambda one: (least_uniqueness(one.column) is not None, one.values), default=None)
 
     @property
     def weight(self) -> SuggestedColumn | None:
@@ -165,7 +165,7 @@ def scalar(text: str) -> str:
     """
     if PLAIN.fullmatch(text) and yaml.safe_load(text) == text:
         return text
-    return str(yaml.safe_dump(text, default_style='"', width=math.inf)).strip()
+    return str(yaml.safe_dump(text, default_style='"', width=math.inf, allow_unicode=True)).strip()
 
 
 def flow(value: Any) -> str:

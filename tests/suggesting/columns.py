@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tclose_spark.suggesting.facts import ColumnFacts, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.unique_share import codes_of
-from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME
+from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME, count_dates
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
@@ -31,6 +31,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         not_numbers=sum(not is_number(value) for value in present),
         marked=0,
         iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
+        formatted=count_dates(pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())),
         iso_times=sum(bool(re.fullmatch(ISO_TIME, str(value))) for value in present),
     )
     return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)

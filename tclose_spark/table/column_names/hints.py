@@ -31,8 +31,8 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL = (
-    frozenset(_words(_LEXICON[key])) for key in ("numbers", "codes", "of_others", "of_things", "technical")
+NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS = (
+    frozenset(_words(_LEXICON[key])) for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
@@ -55,6 +55,7 @@ class Hint:
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
+    weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
     """
 
     concept: Concept | None
@@ -62,6 +63,7 @@ class Hint:
     codes: bool
     of_others: bool
     technical: bool
+    weight: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -97,6 +99,7 @@ def hint_of(name: str) -> Hint:
         codes=bool(keys & (NUMBERS | CODES)),
         of_others=bool(words & OF_OTHERS),
         technical=bool(words) and words <= TECHNICAL,
+        weight=concept is None and bool(words & WEIGHTS),
     )
 
 
