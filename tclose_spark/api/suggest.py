@@ -66,12 +66,11 @@ def suggest(
     def work(on: str) -> tuple[TableFacts, Input]:
         with working("tclose suggest", held, path, on) as session, as_typed():
             from tclose_spark.engine.sources import errors_translated
-            from tclose_spark.suggesting.gathering import gather_facts, open_frame, open_unknown_table
+            from tclose_spark.suggesting.gathering import gather_described, open_frame, open_unknown_table
 
             opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
             with errors_translated(opened):
-                facts = gather_facts(opened, most)
-            return facts, opened.source
+                return gather_described(session, opened, most)
 
     facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
     announce = announcer(log)

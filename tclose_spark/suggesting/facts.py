@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.runfile.attributes import Text
+from tclose_spark.runfile.attributes import QuasiIdentifier, Text
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.column_names.code_systems import CodeSystem, code_system
@@ -18,15 +19,20 @@ from tclose_spark.table.columns.patterns import (
     BOOLEAN,
     CODED_NUMBER,
     DATE,
+    PLACEHOLDERS,
     count_matching,
     identifying,
     placeholders,
 )
+from tclose_spark.table.columns.preparing import not_of_type
 
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
+NEWBORN = 10.0  # kilograms that no newborn weighs
 SURVEYED = 50  # times the least weight, of rows of a survey
+NUMBERS = QuasiIdentifier(type="numeric")
+"""How numbers are read."""
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
 SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
@@ -77,6 +83,7 @@ class ColumnFacts:
     entropy: in bits, with missing as a value.
     length: mean length of its texts.
     identifying, placeholders: rows by what their values look like, and by the word they hold.
+    null_word: the one of PLACEHOLDERS, as it is written, that all other values of numbers are; "" if there is none.
     dates, booleans, coded: rows whose values look like one.
     twice: texts that are the same number as another text.
     fractions: values that are no whole number.
@@ -99,6 +106,7 @@ class ColumnFacts:
     length: float = 0.0
     identifying: Mapping[str, int]
     placeholders: Mapping[str, int]
+    null_word: str = ""
     dates: int = 0
     booleans: int = 0
     coded: int = 0
@@ -159,6 +167,16 @@ class TableFacts:
     codes: Mapping[str, IntArray]
     sample: pa.Table
 
+    @property
+    def null_word(self) -> str:
+        """The word that stands for missing numbers, of most columns, if no column of other values has it; else ""."""
+        columns = Counter(one.null_word for one in self.facts if one.null_word)
+        for word, _ in columns.most_common():
+            plain = word.strip().lower()
+            if all(plain not in one.placeholders or one.null_word == word for one in self.facts):
+                return word
+        return ""
+
 
 def facts_of(
     name: str, kind: Kind, column: pa.ChunkedArray | pa.Array, whole: WholeCounts, unusable: str = ""
@@ -206,6 +224,8 @@ def what_weighs(weights: FloatArray) -> Weighs:
     ('bodies', 'rows', 'rows')
     >>> what_weighs(np.array([3, 4, 9])), what_weighs(np.array([0, 950])), what_weighs(np.array([61.235, 70.307]))
     ('', '', '')
+    >>> what_weighs(np.array([2.914, 3.62])), what_weighs(np.array([0.5, 1.5, 0.9]))
+    ('', 'rows')
     """
     if not len(weights) or weights.min() <= 0:
         return ""
@@ -213,8 +233,11 @@ def what_weighs(weights: FloatArray) -> Weighs:
     is_fine, is_adult = bool(digits.mean() > 0.5), ADULTS[0] <= middle <= ADULTS[1]
     if BODIES[0] <= weights.min() and weights.max() <= BODIES[1] and is_adult:
         return "" if is_fine else "bodies"
+    if middle >= BODIES[0] and weights.max() <= NEWBORN:
+        return ""
+    is_fraction = middle < BODIES[0] and bool((weights % 1 > 0).mean() > 0.5)
     differ = weights.max() >= SURVEYED * weights.min() and weights.max() > BODIES[1]
-    return "rows" if is_fine or differ else ""
+    return "rows" if is_fine or is_fraction or differ else ""
 
 
 def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
@@ -226,12 +249,20 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
         "length": float(pc.sum(pc.multiply(lengths, counts)).as_py() / rows),
         "identifying": identifying(values, counts),
         "placeholders": placeholders(values, counts),
+        "null_word": _null_word(values),
         "dates": count_matching(values, counts, DATE),
         "booleans": count_matching(values, counts, BOOLEAN),
         "coded": count_matching(values, counts, CODED_NUMBER),
         "spellings": spelled,
         "text": options,
     }
+
+
+def _null_word(values: pa.Array) -> str:
+    """The word that stands for a missing number, if all other values are numbers."""
+    words = values.filter(pa.array(not_of_type(values, NUMBERS))).to_pylist()
+    one = words[0] if len(words) == 1 and len(values) > 1 else ""
+    return one if one.strip().lower() in PLACEHOLDERS else ""
 
 
 def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:

@@ -18,9 +18,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.input.table_argument import unread
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
-from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of
+from tclose_spark.suggesting.facts import NUMBERS, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import SEPARATORS, is_name
@@ -39,8 +38,6 @@ KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     "timestamp": pa.types.is_timestamp,
     "boolean": pa.types.is_boolean,
 }
-NUMBERS = QuasiIdentifier(type="numeric")
-"""How numbers are read."""
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
 PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS)
@@ -211,6 +208,18 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
         )
     opened = OpenedTable(table, source, names)
     return _with_plain_names(checked(opened))
+
+
+def gather_described(session: Session, opened: OpenedTable, most: int | None) -> tuple[TableFacts, Input]:
+    """The facts of an opened table, and how it is read. A CSV file in which a word stands for missing numbers is read
+    again, with that word as missing. most: see `gather_facts`.
+    """
+    facts, source = gather_facts(opened, most), opened.source
+    if source.format != "csv" or "nullvalue" in map(str.lower, source.options) or not facts.null_word:
+        return facts, source
+    options = {**source.options, "nullValue": facts.null_word}
+    again = open_unknown_table(session, source.model_copy(update={"options": options, "columns": {}}))
+    return gather_facts(again, most), again.source
 
 
 def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:

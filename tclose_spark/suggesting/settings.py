@@ -156,5 +156,10 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"? may mean that it is missing: {listed}; a release takes it for a value"
     for what, rows in facts.identifying.items():
         yield f"! {rows:,} values look like {what}"
-    if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
+    if facts.null_word and not facts.system:
+        yield (
+            f"! all of its values are numbers but {facts.null_word!r}; read it as missing (in a CSV file by "
+            f"input.options.nullValue, for all columns), and write type: numeric, or distance: ordered"
+        )
+    elif facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
         yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; correct them, and write type: numeric"

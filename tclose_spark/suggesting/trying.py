@@ -63,7 +63,7 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
             if loss <= BAD and error <= BAD:
                 return (head,)
         tried = [
-            (change, _carried_out(changed, rows, folder))
+            (change, _carried_out(_quickly(changed), rows, folder))
             for change, changed in islice(changes(draft, tree), MOST_CHANGES)
         ]
     except TcloseError as error:
@@ -127,6 +127,12 @@ def _may_be_ordered(one: SuggestedColumn, distance: str) -> bool:
 
 def _with(tree: Tree, role: str, columns: Tree) -> Tree:
     return {**tree, "attributes": {**tree["attributes"], role: columns}}
+
+
+def _quickly(tree: Tree) -> Tree:
+    """The run file with the least effort: half the time, and a loss that is some hundredths higher at most."""
+    method = tree["method"]
+    return {**tree, "method": {**method, "effort": "fast"}} if method["name"] == "closeness_tree" else tree
 
 
 def _carried_out(tree: Tree, rows: pa.Table, folder: str) -> Outcome:
