@@ -29,7 +29,7 @@ from tclose_spark.table.columns.preparing import not_of_type
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
-NEWBORN = 10.0  # kilograms that no newborn weighs
+NEWBORN = 0.4, 8.0  # kilograms of a newborn's body, half of whom weigh more than the least BODIES
 SURVEYED = 50  # times the least weight, of rows of a survey
 NUMBERS = QuasiIdentifier(type="numeric")
 """How numbers are read."""
@@ -233,7 +233,7 @@ def what_weighs(weights: FloatArray) -> Weighs:
     is_fine, is_adult = bool(digits.mean() > 0.5), ADULTS[0] <= middle <= ADULTS[1]
     if BODIES[0] <= weights.min() and weights.max() <= BODIES[1] and is_adult:
         return "" if is_fine else "bodies"
-    if middle >= BODIES[0] and weights.max() <= NEWBORN:
+    if NEWBORN[0] <= weights.min() and weights.max() <= NEWBORN[1] and middle >= BODIES[0]:
         return ""
     is_fraction = middle < BODIES[0] and bool((weights % 1 > 0).mean() > 0.5)
     differ = weights.max() >= SURVEYED * weights.min() and weights.max() > BODIES[1]

@@ -1,0 +1,239 @@
+"""Values decide where names do not: dates in other forms, weights, keys of people, words for missing numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pytest
+from columns import facts, gathered
+
+import tclose_spark as tc
+from tclose_spark.comparing.outcome import Outcome
+from tclose_spark.suggesting import trying
+from tclose_spark.suggesting.judging import suggest_role
+from tclose_spark.suggesting.settings import quasi_identifier_settings, sensitive_settings
+from tclose_spark.suggesting.suggestion import Suggestion
+from tclose_spark.suggesting.trying import _helpful, changes, try_suggestion
+
+DAYS = [date(1930, 1, 1) + timedelta(days=37 * i) for i in range(600)]
+DRAW = np.random.default_rng(11)
+
+
+def shop(rows: int = 600) -> dict[str, Any]:
+    """Orders of customers, who have three each. Nearly every order comes from an address of its own."""
+    address = [f"10.{i // 250}.{i % 250}.7" for i in range(rows)]
+    return {
+        "Kunden-ID": [f"K{i // 3:05d}" for i in range(rows)],
+        "client": [address[max(i, rows // 50)] for i in range(rows)],
+        "last_login": [f"2024-01-{i % 28 + 1:02d} {i % 24:02d}:{i * 7 % 60:02d}:{i % 60:02d}" for i in range(rows)],
+        "age": (20 + DRAW.integers(0, 60, rows)).tolist(),
+        "disease": DRAW.choice(["flu", "gout", "cold"], rows).tolist(),
+    }
+
+
+def suggested(table: pa.Table, **options: Any) -> Suggestion:
+    return tc.suggest(table, name="people", engine="local", log=None, **options)
+
+
+def test_a_person_is_a_key_that_repeats_and_not_an_address_of_a_network() -> None:
+    suggestion = suggested(pa.table(shop()), trial=False)
+    assert suggestion.roles["Kunden-ID"] == "person"
+    assert suggestion.roles["client"] == "direct identifier"
+    assert suggestion.roles["last_login"] in ("quasi-identifier", "left out")
+    alone = suggested(pa.table(shop()).drop_columns(["Kunden-ID"]), trial=False)
+    assert (alone.person, alone.repeated) == (None, ())
+
+
+@pytest.mark.parametrize("value", ["2001:db8::{:x}", "fe80::1:{:x}", "::ffff:{:x}", "192.168.4.{}"])
+def test_every_form_of_network_address_is_direct(value: str) -> None:
+    judged = suggest_role(facts("x", [value.format(i % 250) for i in range(1000)]))
+    assert (judged.role, "IP addresses" in judged.why) == ("direct", True)
+
+
+@pytest.mark.parametrize("value", ["12:30:{:02d}", "a:{}", "1:2:{}"])
+def test_times_and_ratios_are_no_network_addresses(value: str) -> None:
+    assert not facts("x", [value.format(i % 60) for i in range(1000)]).identifying
+
+
+@pytest.mark.parametrize("name", ["last_login", "login", "phone", "signature"])
+def test_dates_are_never_names_or_contacts(name: str) -> None:
+    judged = suggest_role(facts(name, [str(day) for day in DAYS]))
+    assert (judged.role, judged.concept and judged.concept.name) == ("quasi", "event")
+
+
+@pytest.mark.parametrize(
+    ("written", "form"),
+    [
+        ("{0.day:02d}.{0.month:02d}.{0.year}", "%d.%m.%Y"),
+        ("{0.day}.{0.month}.{0.year}", "%d.%m.%Y"),
+        ("{0.month:02d}/{0.day:02d}/{0.year}", "%m/%d/%Y"),
+        ("{0.day:02d}/{0.month:02d}/{0.year}", "%d/%m/%Y"),
+        ("{0.month}-{0.day}-{0.year}", "%m-%d-%Y"),
+        ("{0.year}/{0.month:02d}/{0.day:02d}", "%Y/%m/%d"),
+    ],
+)
+def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
+    line = quasi_identifier_settings(suggest_role(facts("birth_date", [written.format(day) for day in DAYS])))
+    assert line.settings == {"type": "date", "date_format": form}
+    assert not any("dates as text" in said for said in line.said)
+
+
+def test_a_day_that_may_be_a_month_is_left_to_the_reader() -> None:
+    either = [f"{day.day % 12 + 1:02d}/{day.month:02d}/{day.year}" for day in DAYS]
+    line = quasi_identifier_settings(suggest_role(facts("birth_date", either)))
+    assert line.settings["type"] == "categorical"
+    assert any('date_format: "%d/%m/%Y" or "%m/%d/%Y"' in said for said in line.said)
+
+
+@pytest.mark.parametrize("wrong", ["31.02.1964", "18.10.64", "unknown"])
+def test_one_text_that_is_no_such_date_decides_for_all(wrong: str) -> None:
+    dates = [f"{day:%d.%m.%Y}" for day in DAYS]
+    assert facts("birth_date", dates).date_formats == ("%d.%m.%Y",)
+    assert facts("birth_date", [*dates, wrong]).date_formats == ()
+
+
+def test_a_file_with_german_dates_is_released_as_suggested(tclose: Callable[..., Any], tmp_path: Path) -> None:
+    table = {
+        "Straße": [f"Gasse {i}" for i in range(600)],
+        "Größe": [150 + i % 50 for i in range(600)],
+        "birth_date": [f"{day:%d.%m.%Y}" for day in DAYS],
+        "sex": ["f", "m"] * 300,
+        "disease": DRAW.choice(["flu", "gout", "cold"], 600).tolist(),
+    }
+    csv.write_csv(pa.table(table), tmp_path / "people.csv")
+    assert tclose("suggest", tmp_path / "people.csv", "--output", tmp_path / "run.yaml", "--t", "0.5")[0] == 0
+    text = (tmp_path / "run.yaml").read_text(encoding="utf-8")
+    assert 'birth_date: {type: date, date_format: "%d.%m.%Y"}' in text
+    assert "Straße" in text
+    assert "\\x" not in text
+    code, _, err = tclose("release", tmp_path / "run.yaml")
+    assert code == 0, err
+
+
+@pytest.mark.parametrize(
+    ("values", "role", "about"),
+    [
+        ((55 + 60 * DRAW.random(1000)).round(1), "quasi", "what is seen"),
+        (DRAW.integers(45, 120, 1000), "quasi", "what is seen"),
+        ((0.2 + 4 * DRAW.random(1000)).round(3), "weight", "survey weight"),
+        (np.exp(DRAW.normal(4.4, 0.9, 1000)).round(4), "weight", "survey weight"),
+        (DRAW.integers(3, 20_000, 1000), "weight", "survey weight"),
+        ((0.5 + 1.2 * DRAW.random(1000)).round(1), "weight", "survey weight"),
+        (DRAW.integers(1, 9, 1000), "open", None),
+        ((60 + DRAW.random(1000)).round(3), "open", None),
+        ((2.5 + 2 * DRAW.random(1000)).round(2), "open", None),
+        (DRAW.integers(-3, 90, 1000), "open", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["weight", "Gewicht"])
+def test_a_weight_is_that_of_a_body_or_of_a_row(name: str, values: Any, role: str, about: str | None) -> None:
+    judged = suggest_role(facts(name, [str(value) for value in values.tolist()]))
+    assert (judged.role, judged.concept and judged.concept.name) == (role, about)
+    assert ("weight of a body" in judged.why) == (role == "open")
+
+
+def with_word(word: str, other: str = "b") -> pa.Table:
+    rows = 600
+    return pa.table(
+        {
+            "age": [word if i % 9 == 0 else str(20 + i % 60) for i in range(rows)],
+            "sex": ["f", "m"] * 300,
+            "income": [word if i % 7 == 0 else str(1000 + 13 * i % 5000) for i in range(rows)],
+            "kind": ["a", other, "c"] * 200,
+        }
+    )
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "unknown"])
+def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any], tmp_path: Path, word: str) -> None:
+    csv.write_csv(with_word(word), tmp_path / "people.csv")
+    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None)
+    assert suggestion.spec["input"]["options"]["nullValue"] == word
+    attributes = suggestion.spec["attributes"]
+    assert attributes["quasi_identifiers"]["age"] == {"type": "numeric"}
+    assert attributes["sensitive_attributes"]["income"] == {"distance": "ordered", "t": 0.5, "missing": "lowest"}
+    suggestion.write(tmp_path / "run.yaml")
+    code, _, err = tclose("release", tmp_path / "run.yaml")
+    assert code == 0, err
+
+
+def test_a_word_that_is_a_value_elsewhere_stays_one_and_is_reported(tmp_path: Path) -> None:
+    csv.write_csv(with_word("NA", other="NA"), tmp_path / "people.csv")
+    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", log=None, trial=False)
+    assert "nullValue" not in suggestion.spec["input"].get("options", {})
+    for line in (
+        quasi_identifier_settings(suggest_role(gathered(with_word("NA")).facts[0])),
+        sensitive_settings(suggest_role(gathered(with_word("NA")).facts[2]), "0.2"),
+    ):
+        assert any("all of its values are numbers but 'NA'" in said for said in line.said)
+
+
+def test_a_text_among_numbers_is_no_word_for_missing() -> None:
+    assert facts("age", [*map(str, range(50)), "CANARY-7f3"]).null_word == ""
+    assert facts("age", [*map(str, range(50)), "NA", "none"]).null_word == ""
+
+
+def mostly_missing(rows: int = 1000) -> pa.Table:
+    """Dates of death that one in three has, most of them of cancer: closeness mixes them with those who live."""
+    draw = np.random.default_rng(5)
+    died = [str(DAYS[i % 600]) if draw.random() < 0.33 else None for i in range(rows)]
+    table = {"age": draw.integers(20, 80, rows), "date_of_death": pa.array(died), "sex": draw.choice(["f", "m"], rows)}
+    of_life = draw.choice(["flu", "gout", "cold"], rows)
+    disease = [of_life[i] if day is None or draw.random() < 0.2 else "cancer" for i, day in enumerate(died)]
+    return pa.table({**table, "disease": disease})
+
+
+def test_missing_values_that_may_be_any_are_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = mostly_missing()
+    suggestion = suggested(table, trial=False)
+    change, tree = next(iter(changes(suggestion, suggestion.spec)))
+    assert change == "date_of_death with missing: any"
+    quasi = tree["attributes"]["quasi_identifiers"]
+    assert [name for name, settings in quasi.items() if settings.get("missing") == "any"] == ["date_of_death"]
+    monkeypatch.setattr(trying, "BAD", 0.0)
+    monkeypatch.setattr(trying, "HELPS", 0.0)
+    lines = try_suggestion(suggestion, suggestion.spec, gathered(table), str(tmp_path / "work"))
+    figures = re.search(r"date_of_death with missing: any: NCP (0\.\d+) instead of (0\.\d+)", " ".join(lines))
+    assert figures is not None, lines
+    assert float(figures[1]) < float(figures[2])
+
+
+def test_few_missing_values_are_not(tmp_path: Path) -> None:
+    table = mostly_missing()
+    few = [None if i % 10 == 0 else str(DAYS[i % 600]) for i in range(table.num_rows)]
+    suggestion = suggested(table.set_column(1, "date_of_death", pa.array(few)), trial=False)
+    assert not any("missing: any" in change for change, _ in changes(suggestion, suggestion.spec))
+
+
+def test_changes_that_do_not_help_are_counted_in_english() -> None:
+    def outcome(loss: float) -> Outcome:
+        return Outcome(method="closeness_tree", k=2, t="0.2", state="released", figures={"ncp": loss})
+
+    first, same = outcome(0.9), ("sex as sets", outcome(0.9))
+    assert [*_helpful(first, [same])] == ["The one change that was tried does not help much"]
+    assert [*_helpful(first, [same, same])] == ["None of the 2 changes that were tried helps much"]
+    assert [*_helpful(first, [("sex as sets", outcome(0.4))])] == ["sex as sets: NCP 0.40 instead of 0.90"]
+
+
+def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    efforts: list[str | None] = []
+
+    def carried_out(tree: trying.Tree, rows: pa.Table, folder: str) -> Outcome:
+        efforts.append(tree["method"].get("effort"))
+        return real(tree, rows, folder)
+
+    real = trying._carried_out
+    monkeypatch.setattr(trying, "_carried_out", carried_out)
+    monkeypatch.setattr(trying, "BAD", 0.0)
+    suggestion = suggested(mostly_missing(300), trial=False)
+    try_suggestion(suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work"))
+    assert efforts == [None, "fast", "fast", "fast"]
