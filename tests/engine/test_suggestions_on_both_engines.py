@@ -102,3 +102,24 @@ def test_the_same_run_file(spark: SparkSession, tmp_path: Path, form: str) -> No
     assert here.yaml == there.yaml
     assert here.roles == there.roles
     assert here.spec["input"]["columns"] == {"zip code": "zip_code", "patient id": "patient_id"}
+
+
+def test_a_word_for_missing_numbers_and_other_forms_of_dates(spark: SparkSession, tmp_path: Path) -> None:
+    table = {
+        "birth_date": [f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.19{i % 90 + 10}" for i in range(400)],
+        "age": ["NA" if i % 9 == 0 else str(20 + i % 60) for i in range(400)],
+        "city": ["" if i % 5 == 0 else f"c{i % 7}" for i in range(400)],
+        "diagnosis": ["flu", "gout", "cold", "flu"] * 100,
+    }
+    rows = [",".join(table), *map(",".join, zip(*table.values(), strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join([*rows, ""]))
+    here, there = (suggest(tmp_path / "people.csv", engine=engine, log=None) for engine in ("local", "spark"))
+    assert here.yaml == there.yaml
+    assert here.spec["input"]["options"]["nullValue"] == "NA"
+    assert here.spec["attributes"]["quasi_identifiers"] == {
+        "age": {"type": "numeric"},
+        "birth_date": {"type": "date", "date_format": "%d.%m.%Y"},
+        "city": {"type": "categorical", "generalization": "set"},
+    }
+    missing = [{one.name: one.facts.whole.missing for one in found.columns} for found in (here, there)]
+    assert missing == [{"birth_date": 0, "age": 45, "city": 80, "diagnosis": 0}] * 2

@@ -154,7 +154,7 @@ def with_word(word: str, other: str = "b") -> pa.Table:
 @pytest.mark.parametrize("word", ["NA", "n/a", "unknown"])
 def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any], tmp_path: Path, word: str) -> None:
     csv.write_csv(with_word(word), tmp_path / "people.csv")
-    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None)
+    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None, engine="local")
     assert suggestion.spec["input"]["options"]["nullValue"] == word
     attributes = suggestion.spec["attributes"]
     assert attributes["quasi_identifiers"]["age"] == {"type": "numeric"}

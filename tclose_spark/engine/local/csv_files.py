@@ -35,7 +35,7 @@ BLOCK = 1 << 22  # bytes that are parsed at once
 PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
-OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema"}
+OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue"}
 PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 WHITE = bytes(range(33))
@@ -49,11 +49,13 @@ class Dialect:
 
     header: whether the first line of each file has the names.
     infers: whether columns have the types that Spark infers.
+    null: a text that means missing, beside fields without text.
     """
 
     separator: bytes
     header: bool
     infers: bool
+    null: str = ""
 
     def fields(self, line: bytes) -> list[str]:
         """The fields of a line without its end that `_require_plain` accepts."""
@@ -176,7 +178,10 @@ def _dialect(source: Input) -> Dialect:
         raise NeedsSparkError(
             "input.options: the separator is no single sign, or header or inferSchema is neither true nor false"
         )
-    return Dialect(separator.encode(), header == "true", infers == "true")
+    null = option_of(source, "nullValue")
+    if not null.isascii():
+        raise NeedsSparkError("input.options.nullValue: it has other letters than those of ASCII")
+    return Dialect(separator.encode(), header == "true", infers == "true", null)
 
 
 def _parts(file: Place) -> list[Part]:
@@ -271,6 +276,8 @@ def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> It
                 continue
             block, awaits_header = block[block.index(line) + len(line) :], False
         _require_plain(block, dialect, part.file.name)
+        if dialect.null and b'""' in block:  # with a nullValue, Spark reads it as an empty text
+            raise NeedsSparkError(f"input.path: {part.file.name} has empty texts in quotes beside a nullValue")
         lines = BLANK.sub(b"", b"\n" + block)
         if lines == b"\n":
             continue
@@ -301,7 +308,7 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
         arrow_csv.ConvertOptions(
             check_utf8=False,
             column_types=dict.fromkeys(schema.names, pa.string()),
-            null_values=[""],
+            null_values=["", dialect.null],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         ),
