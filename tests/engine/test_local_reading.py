@@ -404,6 +404,20 @@ def test_csv_that_needs_spark(needs_spark: Callable[..., str], content: bytes) -
     needs_spark(content, header="true")
 
 
+@pytest.mark.parametrize("infers", ["true", "false"])
+@pytest.mark.parametrize("word", ["NA", "-", "n/a", "99", "", "N A"])
+def test_a_word_that_means_missing(both: Both, word: str, infers: str) -> None:
+    content = f'name,age\nAnn,{word}\n"{word or "Bob"}",32\n,7\n {word},\n{word}x,99\n'
+    table = both(content, header="true", nullValue=word, inferSchema=infers)
+    assert table["age"].null_count == (2 if word != "99" else 3)
+
+
+def test_empty_texts_in_quotes_beside_a_word_for_missing_need_spark(needs_spark: Callable[..., str]) -> None:
+    assert "empty texts in quotes" in needs_spark(b'a,b\n"",NA\n', header="true", nullValue="NA")
+    assert "the name of a column" in needs_spark(b"a,NA\n1,2\n", header="true", nullValue="NA")
+    assert "input.options.nullValue" in needs_spark(b"a,b\n1,2\n", header="true", nullValue="\u00fc")
+
+
 @pytest.mark.parametrize("option", ["inferSchema", "quote", "multiLine", "encoding", "sep", "header"])
 def test_options_that_need_spark(needs_spark: Callable[..., str], option: str) -> None:
     assert "input.options" in needs_spark(b"a,b\n1,2\n", **{option: "windows-1252"})

@@ -143,6 +143,8 @@ def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Cou
     names = found[0] if dialect.header else [f"_c{place}" for place in range(len(found[0]))]
     if dialect.header:
         _check_names(names, source)
+        if dialect.null in names:  # Spark gives the column another name
+            raise NeedsSparkError("input.options.nullValue: it is the name of a column")
     if len(names) > MOST_COLUMNS:
         raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
     parts = [part for file in heads for part in _parts(file)]
