@@ -130,7 +130,7 @@ def _with(tree: Tree, role: str, columns: Tree) -> Tree:
 
 
 def _quickly(tree: Tree) -> Tree:
-    """The run file with the least effort: half the time, and a loss up to a tenth higher, so no gain is overstated."""
+    """The run file with the least effort: half the time, and a somewhat higher loss, which understates gains."""
     method = tree["method"]
     return {**tree, "method": {**method, "effort": "fast"}} if method["name"] == "closeness_tree" else tree
 
