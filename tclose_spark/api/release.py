@@ -52,6 +52,21 @@ class Report:
     path: str
     html: str
 
+    @translate_errors()
+    def to_pdf(self, path: str | PathLike[str]) -> None:
+        """Writes the page as PDF, in its style for print. Replaces a file.
+
+        Raises:
+            ConfigurationError: if the extra `pdf` is not installed, or the file cannot be written.
+        """
+        from tclose_spark.report.pdf import pdf_of
+
+        made = pdf_of(self.html)
+        try:
+            Path(path).write_bytes(made)
+        except OSError as error:
+            raise ConfigurationError(f"{fspath(path)} cannot be written ({error.strerror})") from None
+
     def _repr_html_(self) -> str:
         return in_frame(self.html, "Report of the release")
 

@@ -31,6 +31,7 @@ from tclose_spark.cli.options import (
     writing,
 )
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.report.pdf import require_pdf
 from tclose_spark.version import __version__
 
 RUN_FILES = (".yaml", ".yml")
@@ -108,14 +109,25 @@ def release(
         typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")] = False,
+    pdf: Annotated[
+        Path | None,
+        typer.Option("--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."),
+    ] = None,
 ) -> None:
     """See STAGES."""
     from tclose_spark.api.release import release as release_table
 
+    if pdf is not None:
+        require_pdf()
+        if not (overwrite or if_changed):
+            require_new("--pdf", pdf)
     rows = on_terminal() and not as_json if rows is None else rows
     how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
     how["overrides"] = set_ or []
-    show_release(release_table(None, config, log=announce, progress=show_progress, **how), rows, as_json)
+    made = release_table(None, config, log=announce, progress=show_progress, **how)
+    if pdf is not None:
+        made.report.to_pdf(pdf)
+    show_release(made, rows, as_json)
 
 
 @app.command(help=STAGES["verify"])
