@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,7 @@ from tclose_spark.engine.tables import collect, map_batches, schema_of
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.storage.folders import Folder, place_of
 from tclose_spark.io.storage.stores import in_order
-from tclose_spark.io.tables.exports import Files, export_name, holds_files, read_by_spark, write_by_spark
+from tclose_spark.io.tables.exports import Files, export_name, holds_files, only_file, read_by_spark, write_by_spark
 from tclose_spark.table.columns.preparing import NUMBER
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import Fingerprint
@@ -55,8 +56,10 @@ def rows_of(release: Table, fingerprint: str, kind: str, escape_formulas: bool) 
     return escaped, str(fingerprint_of(escaped))
 
 
-def write_export(release: Table, kind: str, folder: Folder) -> dict[str, int]:
+def write_export(release: Table, kind: str, folder: Folder, one_file: bool = False) -> dict[str, int]:
     """Writes the release to `release_<kind>` in a folder, and nothing beside it; returns its files.
+
+    one_file: a single file, `only_file`, whose rows one task or thread writes batch by batch.
 
     Raises:
         InputError: if a column is not supported by this format.
@@ -69,10 +72,14 @@ def write_export(release: Table, kind: str, folder: Folder) -> dict[str, int]:
     name = export_name(kind)
     folder.remove(name)
     if isinstance(release, LocalTable):
-        write = write_csv if kind == "csv" else write_rows
-        write(release.partitions, release.schema, place_of(folder.path(name)))
+        write, parts = write_csv if kind == "csv" else write_rows, release.partitions
+        whole = (lambda: chain.from_iterable(part() for part in parts),)
+        write(whole if one_file else parts, release.schema, place_of(folder.path(name)))
     else:
-        write_by_spark(release, kind, folder)
+        write_by_spark(release, kind, folder, one_file)
+    if one_file:
+        (written,) = folder.names(name)
+        folder.rename(f"{name}/{written}", f"{name}/{only_file(kind)}")
     return {file: folder.size(f"{name}/{file}") for file in folder.names(name)}
 
 

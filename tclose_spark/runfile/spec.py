@@ -108,6 +108,8 @@ class Output(Section):
     """A catalog table that each verified release replaces in one commit."""
     export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
     """Further formats of the release, in public/release_parquet and public/release_csv."""
+    one_file: bool = False
+    """Make each export one file: release_parquet/release.parquet, release_csv/release.csv."""
     escape_formulas: bool = False
     """Put an apostrophe before each text in release_csv that a spreadsheet could read as a formula."""
 

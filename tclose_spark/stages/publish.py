@@ -20,6 +20,7 @@ from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
+from tclose_spark.io.tables.exports import only_file
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
@@ -159,7 +160,10 @@ def is_everywhere(run: Run, made: Mapping[str, Any]) -> bool:
     """Whether the finished release with this state is in every place that the run file names."""
     output = run.spec.output
     reported = made["stages"]["report"]
-    if set(reported.get("exports", ())) != set(output.export):
+    exports = reported.get("exports", {})
+    if set(exports) != set(output.export):
+        return False
+    if any((list(files) == [only_file(kind)]) != output.one_file for kind, files in exports.items()):
         return False
     if "csv" in output.export and reported.get("escape_formulas", False) != output.escape_formulas:
         return False

@@ -83,7 +83,7 @@ def _export(run: Run, fingerprint: str) -> dict[str, Files]:
     release = read_delta(run.session, run.staging.path("release"))
     for kind in run.spec.output.export:
         rows, hashed = rows_of(release, fingerprint, kind, run.spec.output.escape_formulas)
-        made[kind] = write_export(rows, kind, run.staging)
+        made[kind] = write_export(rows, kind, run.staging, run.spec.output.one_file)
         check_export(rows, hashed, kind, run.staging, made[kind])
     return made
 

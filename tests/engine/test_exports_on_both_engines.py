@@ -89,6 +89,17 @@ def in_parts(table: pa.Table) -> LocalTable:
     return LocalTable(LOCAL, table.schema, tuple(lambda part=part: part for part in parts))
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_one_file_has_all_rows(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    table = drawn(600, 9)
+    for name, release in (("spark", of_arrow(spark, table).repartition(3)), ("local", in_parts(table))):
+        folder, fingerprint = LocalFolder(str(tmp_path / name)), str(fingerprint_of(release))
+        assert len(write_export(release, kind, folder)) > 1
+        files = write_export(release, kind, folder, one_file=True)
+        assert list(files) == folder.names(f"release_{kind}") == [f"release.{kind}"]
+        check_export(release, fingerprint, kind, folder, files)
+
+
 @pytest.mark.parametrize("escape", [False, True])
 def test_csv_has_the_same_lines_and_is_read_back(spark: SparkSession, tmp_path: Path, escape: bool) -> None:
     table, found = drawn(600, 7), {}

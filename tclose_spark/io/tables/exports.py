@@ -38,13 +38,19 @@ def export_name(kind: str) -> str:
     return f"release_{kind}"
 
 
+def only_file(kind: str) -> str:
+    """The file of an export that is one file."""
+    return f"release.{kind}"
+
+
 EXPORT_NAMES = tuple(export_name(kind) for kind in EXPORTS)
 
 
-def write_by_spark(release: DataFrame, kind: str, folder: Folder) -> None:
-    """Writes the release to `release_<kind>` in a folder, without Spark's own files."""
-    name = export_name(kind)
-    release.write.options(**FORMAT[kind]).format(kind).save(for_spark(folder.path(name)))
+def write_by_spark(release: DataFrame, kind: str, folder: Folder, one_file: bool) -> None:
+    """Writes the release to `release_<kind>` in a folder, without Spark's own files. one_file: by one task."""
+    name, options = export_name(kind), {**FORMAT[kind], **({"maxRecordsPerFile": "0"} if one_file else {})}
+    release = release.coalesce(1) if one_file else release
+    release.write.options(**options).format(kind).save(for_spark(folder.path(name)))
     for file in folder.names(name):
         if not file.startswith("part-"):
             folder.remove(f"{name}/{file}")

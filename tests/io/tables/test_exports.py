@@ -134,6 +134,24 @@ def test_csv_with_formulas_escaped(
     assert is_everywhere(open_run(conf), json.loads(other.internal.read("run.json")))
 
 
+def test_an_export_may_be_one_file(open_run: Callable[..., Run], conf: Path, tmp_path: Path) -> None:
+    run = open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet], one_file: true}}")
+    pipeline.release(run)
+    for kind in ("csv", "parquet"):
+        assert [file.name for file in (tmp_path / f"out/public/release_{kind}").iterdir()] == [f"release.{kind}"]
+    assert pq.read_table(tmp_path / "out/public/release_parquet/release.parquet").num_rows == N
+    with (tmp_path / "out/public/release_csv/release.csv").open(encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text))
+    assert sorted(row["note"] for row in rows) == sorted(person["note"] or "" for person in PEOPLE.to_pylist())
+    assert pipeline.verify(run, finished=True).holds
+    state = json.loads(run.internal.read("run.json"))
+    assert is_everywhere(run, state)
+    assert not is_everywhere(open_run(conf, f"output={{path: {tmp_path / 'out'}, export: [csv, parquet]}}"), state)
+    (tmp_path / "out/public/release_csv/part-0.csv").write_text("age\n")
+    with pytest.raises(GuaranteeError, match=r"release_csv/part-0.csv is no file of this release"):
+        pipeline.verify(run, finished=True)
+
+
 def altered(folder: Path) -> None:
     file = next(folder.glob("*.csv"))
     file.write_bytes(file.read_bytes().replace(b"gout", b"mump"))
@@ -188,7 +206,7 @@ def test_an_export_that_lost_rows_is_never_public(
     whole = exports.write_export
     monkeypatch.setattr(
         "tclose_spark.stages.report.write_export",
-        lambda table, kind, folder: whole(of_arrow(session_of(table), collect(table, 59)), kind, folder),
+        lambda table, *how: whole(of_arrow(session_of(table), collect(table, 59)), *how),
     )
     run = open_run(conf, f"output={{path: {tmp_path}, export: [parquet]}}")
     with pytest.raises(GuaranteeError, match="release_parquet has not the rows of the release"):
