@@ -23,8 +23,9 @@ def render_internal(
     """The internal page of a release.
 
     figures: the verifier's. raw: `RawVersusReleased`, None if no rows could be drawn. made: `state` (of the run),
-    `plan` (its report), `versions`, `notes` (warnings by internal figures), `minimality` (what the mechanism
-    reveals), and `totals`, of the raw weights by sensitive attribute.
+    `plan` (its report), `versions`, `notes` (warnings by internal figures), `suggested` (changes after
+    a suggestion, None without one), `minimality` (what the mechanism reveals), and `totals`, of the raw weights by
+    sensitive attribute.
     """
     state, minimality = made["state"], made["minimality"]
     return render(
@@ -32,6 +33,7 @@ def render_internal(
         **first_page(certificate),
         raw=raw,
         notes=made["notes"],
+        suggested=made["suggested"],
         uniques=raw["uniques"] if raw else None,
         precision=[precision_of(name, bins) for name, bins in figures["spreads"].get("precision", {}).items()],
         by_input=figures["by_input"],

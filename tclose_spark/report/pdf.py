@@ -40,7 +40,7 @@ def _with_own_colours(page: str) -> str:
     """A page whose plots name their colours, those of the page's light style. WeasyPrint knows no variables of a page
     inside an SVG.
 
-    >>> _with_own_colours("<style>:root { --ink: #111; }</style><svg><rect style='fill: var(--ink)'/></svg>")[-45:]
+    >>> _with_own_colours("<style>:root { --ink: #111; }</style><svg><rect style='fill: var(--ink)'/></svg>")[-37:]
     "<svg><rect style='fill: #111'/></svg>"
     """
     colours = dict(re.findall(r"(--[\w-]+): (#\w+)", page.partition("}")[0]))

@@ -18,7 +18,9 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PrivateAttr,
     SerializeAsAny,
+    ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
@@ -275,6 +277,18 @@ class ReleaseSpec(Section):
     """Where the run works: local is this process, without Java; auto takes it for small local files and tables in
     memory, and Spark for all else. The release is the same.
     """
+    suggested: dict[Literal["attributes", "privacy", "method"], Any] | None = None
+    """What `tclose suggest` proposed. The internal report lists what was changed after it."""
+
+    @field_validator("suggested")
+    @classmethod
+    def _a_run_file(cls, value: Any) -> Any:
+        if value is not None:
+            try:
+                cls.model_validate(value)
+            except ValidationError:
+                raise ValueError("expected what tclose suggest wrote; leave the key out, or restore it") from None
+        return value
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -398,10 +412,10 @@ class ReleaseSpec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all keys that decide the release, so without the name, the output and the engine. Of a table in
-        memory, the profile's figures decide, not the name of its view.
+        """SHA-256 of all keys that decide the release, so without the name, the output, the engine and the
+        suggestion. Of a table in memory, the profile's figures decide, not the name of its view.
         """
-        decisive = self.model_dump(mode="json", exclude={"name", "output", "engine"})
+        decisive = self.model_dump(mode="json", exclude={"name", "output", "engine", "suggested"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         for section in ("attributes", "privacy"):
             decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}

@@ -19,6 +19,7 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
@@ -52,11 +53,13 @@ def write_reports(
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = _raw_versus_released(run, measure_raw_versus_released)
     notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
-    for note in notes:
+    changes = changes_of(run.spec)
+    for note in (*notes, *change_notes(changes)):
         run.announce(f"note: {note}")
     made = {
         "state": state,
         "notes": notes,
+        "suggested": changes,
         "plan": json.loads(run.staging.read(PLAN_REPORT)),
         "versions": versions(),
         "minimality": json.loads(run.staging.read(MINIMALITY)),

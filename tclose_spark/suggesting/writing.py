@@ -13,6 +13,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.suggested import COMPARED
 from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
 from tclose_spark.suggesting.judging import SuggestedColumn, looks_like_a_key
@@ -31,6 +32,7 @@ WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
+PROPOSAL = "# This proposal. Leave it as it is: the internal report of a release lists what was changed after it.\n"
 K = 10
 MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
@@ -105,7 +107,7 @@ def render_run_file(draft: Draft) -> str:
         keep_trailing_newline=True,
     )
     environment.globals["comments"] = comments
-    return environment.get_template("suggest.yaml.j2").render(
+    text = environment.get_template("suggest.yaml.j2").render(
         name=scalar(draft.name),
         table=in_comment(draft.table),
         file=in_comment(draft.file),
@@ -139,6 +141,13 @@ def render_run_file(draft: Draft) -> str:
         crowded=[f"! {warning}" for warning in draft.warnings],
         k=draft.k or least_k(draft.rows),
     )
+    return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
+
+
+def _proposal(tree: Mapping[str, Any]) -> str:
+    """The key `suggested` of a run file with this content."""
+    suggested = {"suggested": {key: tree[key] for key in COMPARED}}
+    return str(yaml.safe_dump(suggested, sort_keys=False, default_flow_style=None, allow_unicode=True, width=WIDTH))
 
 
 def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:

@@ -88,6 +88,7 @@ def made() -> dict[str, Any]:
         "versions": versions(),
         "minimality": MINIMALITY,
         "notes": [],
+        "suggested": None,
         "totals": {},
     }
 
