@@ -190,7 +190,7 @@ class Release:
         return folder.read(name) if folder.exists(name) else ""
 
     def __repr__(self) -> str:
-        return "\n".join(certificate_lines(self.certificate, self.path, self.internal_path))
+        return "\n".join(certificate_lines(self.certificate, self.path, self.internal_path, self.codebook))
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"

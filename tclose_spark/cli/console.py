@@ -57,7 +57,7 @@ def show_release(release: Release, rows: bool = False, in_one_line: bool = False
         show([certificate_json(certificate, *folders)])
         return
     unprotected = unprotected_lines(certificate)
-    for line in certificate_lines(certificate, *folders):
+    for line in certificate_lines(certificate, *folders, release.codebook):
         show([line], style="yellow" if line in unprotected else None)
     for warning in certificate["warnings"]:
         announce(f"note: {warning}")

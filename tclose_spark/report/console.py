@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tclose_spark.table.writing import digits_apart
 
 
-def certificate_lines(certificate: Mapping[str, Any], public: str, internal: str) -> list[str]:
-    """The verdict, unprotected attributes, figures, and the paths of files in the folders `public` and `internal`."""
+def certificate_lines(
+    certificate: Mapping[str, Any], public: str, internal: str, codebook: Iterable[Mapping[str, str]] = ()
+) -> list[str]:
+    """The verdict, unprotected attributes, figures, and the paths of files in the folders `public` and `internal`.
+
+    codebook: the rows of `codebook.csv`, which have the precision of each quasi-identifier.
+    """
     figures = [
         *_figures(certificate),
+        *_precision(certificate["utility"].get("ncp_by_quasi_identifier", ()), codebook),
+        ("fingerprint", certificate["release"]["fingerprint"]),
         ("release", f"{public}/release"),
         ("certificate", f"{public}/certificate.json"),
         ("report", f"{public}/report.html"),
@@ -80,8 +87,15 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         *lines,
         ("information loss (NCP)", "unknown: aggregates are published" if loss is None else f"{loss:.4f}"),
         *_profile(certificate),
-        ("fingerprint", release["fingerprint"]),
     ]
+
+
+def _precision(quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    """The share of the rows at each precision, by quasi-identifier; both columns of bounds have the same."""
+    precision = {row["column"]: row["precision"].replace(" of rows", "") for row in codebook}
+    for name in quasi:
+        if found := precision.get(name) or precision.get(f"{name}_min"):
+            yield f"precision of {name}", found
 
 
 def _distances(t: Mapping[str, Any]) -> str:

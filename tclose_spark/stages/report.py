@@ -24,7 +24,7 @@ from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
-from tclose_spark.stages.warnings import query_error_notes
+from tclose_spark.stages.warnings import query_error_notes, query_errors
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
@@ -53,6 +53,8 @@ def write_reports(
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = _raw_versus_released(run, measure_raw_versus_released)
     notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
+    if raw is not None and "query_error" in raw["worth"]:
+        run.announce(f"counts     {query_errors(raw['worth'])}")
     changes = changes_of(run.spec)
     for note in (*notes, *change_notes(changes)):
         run.announce(f"note: {note}")

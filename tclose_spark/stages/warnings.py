@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tclose_spark.report.page import percent
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
@@ -132,6 +133,12 @@ def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float 
     if worst is not None and known[worst] <= LITTLE:
         cause = f"; no quasi-identifier loses much (NCP at most {known[worst]:.4f})"
     return [f"the table is nearly useless: half of random counts from it are wrong by more than {error:.0%}{cause}"]
+
+
+def query_errors(worth: Mapping[str, float]) -> str:
+    """The errors of random counts from a release. Internal, as they are measured on raw rows."""
+    half, most = percent(worth["query_error"]), percent(worth["query_error_90"])
+    return f"half of random counts from the release are within {half} of the raw count, and 90% within {most}"
 
 
 def mechanism_found(figure: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ A released row counts in each group of values by the share of its label in that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,9 @@ from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.measures.distances.bins import equal_mass
 from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, ResolvedSensitive
+from tclose_spark.runfile.quantities import Calendar, write_moment
 from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.writing import write_number
@@ -23,15 +26,21 @@ from tclose_spark.usefulness.queries import sensitive_codes, spread_labels
 
 MOST_ROWS, MOST_COLUMNS = 8, 6
 OTHERS = "all others"
+UNITS: dict[Calendar, str] = {"date": "D", "timestamp": "us"}
+"""The unit of codes, as NumPy names it."""
+PERIODS = ("Y", "M", "D")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,6})?)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """Mean and standard deviation of a numeric quasi-identifier: of raw rows, and of the midpoints of their labels."""
+    """Mean and standard deviation of a numeric quasi-identifier: of raw rows, and of the midpoints of their labels. Of
+    dates and times, the mean is an ISO text, and the deviation is in days.
+    """
 
     name: str
-    raw: tuple[float, float]
-    released: tuple[float, float]
+    raw: tuple[float | str, float]
+    released: tuple[float | str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +100,16 @@ def means(quasi: Sequence[ResolvedQuasi], rows: Rows, classes: PublishedClasses)
         middle = (spread.low / 2 + spread.high / 2)[label[classes.of_row]]
         middle = middle[~np.isnan(middle)]
         if len(raw) and len(middle):
-            yield Mean(
-                name=q.name,
-                raw=(float(raw.mean()), float(raw.std())),
-                released=(float(middle.mean()), float(middle.std())),
-            )
+            yield Mean(name=q.name, raw=_mean(q.domain, raw), released=_mean(q.domain, middle))
+
+
+def _mean(domain: QuasiDomain, codes: FloatArray) -> tuple[float | str, float]:
+    """The mean and the standard deviation of numbers, dates or times."""
+    mean, deviation = float(codes.mean()), float(codes.std())
+    if domain.calendar is None:
+        return mean, deviation
+    step = 1 if domain.calendar == "date" else 1_000_000  # whole days, whole seconds
+    return write_moment(round(mean / step) * step, domain.calendar), deviation / domain.scale
 
 
 def cross_tables(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[CrossTable]:
@@ -136,10 +150,13 @@ def _shares(q: ResolvedQuasi, spread: CoveredValues, low: int, high: int) -> Flo
 
 
 def _quasi_ranges(q: ResolvedQuasi, codes: IntArray) -> Iterator[tuple[str, int, int]]:
-    """At most MOST_ROWS groups of values as (name, lowest, highest code): ranges of as many rows, nodes of a
-    hierarchy, or the most frequent values.
+    """At most MOST_ROWS groups of values as (name, lowest, highest code): periods of dates and times, ranges of as many
+    rows, nodes of a hierarchy, or the most frequent values.
     """
     known, n = np.unique(codes[codes != MISSING], return_counts=True)
+    if q.domain.calendar is not None:
+        yield from _periods(UNITS[q.domain.calendar], known, n, MOST_ROWS)
+        return
     if q.domain.kind != "category":
         yield from _numeric_ranges(q, known, n)
         return
@@ -155,6 +172,23 @@ def _quasi_ranges(q: ResolvedQuasi, codes: IntArray) -> Iterator[tuple[str, int,
     for i in sorted(frequent):
         below = np.flatnonzero(node == i)
         yield names[below[0]], int(below[0]), int(below[-1])
+
+
+def _periods(unit: str, known: IntArray, n: IntArray, most: int) -> Iterator[tuple[str, int, int]]:
+    """Years, or shorter periods if all moments are in one, joined into at most so many ranges. unit: of the codes."""
+    moments: Any = known.astype(f"M8[{unit}]")
+    for period in PERIODS:
+        first, begin = np.unique(moments.astype(f"M8[{period}]"), return_index=True)
+        if len(first) > 1 or period == PERIODS[-1]:
+            break
+    if not len(first):
+        return
+    rows = np.add.reduceat(n, begin)
+    group = np.arange(len(first)) if len(first) <= most else equal_mass(rows, most)
+    for i in range(int(group.max()) + 1):
+        low, high = first[group == i][[0, -1]]
+        end = (high + 1).astype(moments.dtype).astype(np.int64) - 1
+        yield str(low) if low == high else f"{low} to {high}", int(low.astype(moments.dtype).astype(np.int64)), int(end)
 
 
 def _numeric_ranges(q: ResolvedQuasi, known: IntArray, n: IntArray) -> Iterator[tuple[str, int, int]]:
@@ -174,6 +208,8 @@ def _sensitive_groups(a: ResolvedSensitive, codes: IntArray) -> tuple[list[str],
     if len(names) <= MOST_COLUMNS:
         return names, codes
     n = np.bincount(codes, minlength=len(names))
+    if (moments := _moments(a.domain.values)) is not None:
+        return _by_period(moments, n, codes)
     if a.distance.features.cumulative:
         group = equal_mass(n, MOST_COLUMNS)
         ends = [np.flatnonzero(group == g)[[0, -1]].tolist() for g in range(int(group.max()) + 1)]
@@ -182,3 +218,24 @@ def _sensitive_groups(a: ResolvedSensitive, codes: IntArray) -> tuple[list[str],
     place: Any = np.full(len(names), len(frequent))
     place[frequent] = np.arange(len(frequent))
     return [*(names[i] for i in frequent), OTHERS], place[codes]
+
+
+def _moments(values: Sequence[str | None]) -> Any:
+    """Values as microseconds, NaT if missing; None unless all are dates or times."""
+    if not all(value is None or MOMENT.fullmatch(value) for value in values):
+        return None
+    try:
+        return np.array(["NaT" if value is None else value for value in values], "M8[us]")
+    except ValueError:  # a day that does not exist
+        return None
+
+
+def _by_period(moments: Any, n: IntArray, codes: IntArray) -> tuple[list[str], IntArray]:
+    """See _sensitive_groups. moments: of the values. n: their rows."""
+    order = np.argsort(moments)[: (~np.isnat(moments)).sum()]  # NaT is last
+    whole = moments.astype(np.int64)
+    ranges = list(_periods("us", whole[order], n[order], MOST_COLUMNS - 1))
+    group = np.searchsorted([low for _, low, _ in ranges], whole, side="right") - 1
+    group[np.isnat(moments)] = len(ranges)
+    missing = ["(missing)"] if len(order) < len(moments) else []
+    return [*(name for name, _, _ in ranges), *missing], group[codes]

@@ -381,15 +381,20 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
         "plan",
         "anonymize",
         "verify",
+        "counts",
         "report",
         "publish",
     ]
+    assert "half of random counts from the release are within " in err
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "small: the release holds" in lines
     assert "rows 24" in lines
     assert "k requested 3, achieved 3" in lines
     assert any(line.startswith("t of disease (equal) requested 0.5, achieved 0.") for line in lines)
     assert any(line.startswith("information loss (NCP) 0.") for line in lines)
+    codebook = (finished / "out/public/codebook.csv").read_text()
+    (precision,) = (line.removeprefix("precision of age ") for line in lines if line.startswith("precision of age "))
+    assert precision.replace(";", " of rows;") + " of rows" in codebook
     assert f"certificate {finished}/out/public/certificate.json" in lines
 
 

@@ -54,3 +54,25 @@ def test_the_same_for_supersets():
     made["guarantees"]["nt"] = {"disease": {"n": 50, "required": 0.1, "achieved": 0.09999999, "classes": by}}
     text = "\n".join(certificate_lines(made, "public", "internal"))
     assert "n 50, requested 0.1, achieved 0.09999999" in text
+
+
+def test_the_precision_of_each_quasi_identifier_once():
+    made = certificate(required=0.2, achieved=0.1)
+    made["utility"]["ncp_by_quasi_identifier"] = {"born": 0.5, "sex": 0.1, "mean": None}
+    text = "up to 5 wide: 40% of rows; up to 10 wide: 60% of rows"
+    codebook = [
+        {"column": column, "precision": precision}
+        for column, precision in (
+            ("born_min", text),
+            ("born_max", text),
+            ("sex", "the value: 100% of rows"),
+            ("mean", ""),
+            ("disease", ""),
+        )
+    ]
+    lines = [" ".join(line.split()) for line in certificate_lines(made, "public", "internal", codebook)]
+    assert [line for line in lines if line.startswith("precision")] == [
+        "precision of born up to 5 wide: 40%; up to 10 wide: 60%",
+        "precision of sex the value: 100%",
+    ]
+    assert not any("precision" in line for line in certificate_lines(made, "public", "internal"))
