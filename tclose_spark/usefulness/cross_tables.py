@@ -14,6 +14,7 @@ import numpy as np
 
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.measures.distances.bins import equal_mass
+from tclose_spark.measures.distances.grouping import nodes_of_level
 from tclose_spark.measures.loss.query_error import CoveredRanges, CoveredValues
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi, ResolvedSensitive
 from tclose_spark.runfile.quantities import Calendar, write_moment
@@ -205,10 +206,13 @@ def _numeric_ranges(q: ResolvedQuasi, known: IntArray, n: IntArray) -> Iterator[
 def _sensitive_groups(a: ResolvedSensitive, codes: IntArray) -> tuple[list[str], IntArray]:
     """(names of at most MOST_COLUMNS groups of values, the group of each row)."""
     names = ["(missing)" if value is None else value for value in a.domain.values]
+    if len(names) > MOST_COLUMNS and a.hierarchy is not None:
+        names, node = nodes_of_level(a.hierarchy, MOST_COLUMNS)
+        codes = node[codes]
     if len(names) <= MOST_COLUMNS:
         return names, codes
     n = np.bincount(codes, minlength=len(names))
-    if (moments := _moments(a.domain.values)) is not None:
+    if a.hierarchy is None and (moments := _moments(a.domain.values)) is not None:
         return _by_period(moments, n, codes)
     if a.distance.features.cumulative:
         group = equal_mass(n, MOST_COLUMNS)

@@ -29,6 +29,9 @@ def test_the_report_and_the_explanation_show_them_by_a_level_of_the_hierarchy(tm
     assert all(f">{chapter}</text>" in page for chapter in CHAPTERS)
     assert "The 100 values are shown in 5 groups." in page
     assert "all others" not in page
+    internal = (Path(made.internal_path) / "report.html").read_text()
+    heads = internal[internal.index("The pair with the strongest association") :].partition("</thead>")[0]
+    assert all(f">{chapter}</th>" in heads for chapter in CHAPTERS), "cross tables, too"
     released = made.to_arrow()
     told = tc.explain(released, spec=spec, engine="local")
     explained = told._repr_html_().replace("&lt;", "<").replace("&gt;", ">")

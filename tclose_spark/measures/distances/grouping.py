@@ -53,7 +53,8 @@ def group_values(
     if cumulative:
         return _ranges(names, part, whole, equal_mass(part + whole, most))
     if hierarchy is not None:
-        names, part, whole = _by_level(hierarchy, part, whole, most)
+        names, node = nodes_of_level(hierarchy, most)
+        part, whole = (np.bincount(node, weights=each).astype(np.int64) for each in (part, whole))
         if len(names) <= most:
             return [ValueGroup(*each) for each in zip(names, part.tolist(), whole.tolist(), strict=True)]
     s, n = int(part.sum()), int(whole.sum())
@@ -65,13 +66,14 @@ def group_values(
     return [*groups, ValueGroup(OTHERS, int(part[rest].sum()), int(whole[rest].sum()))]
 
 
-def _by_level(hierarchy: Hierarchy, part: IntArray, whole: IntArray, most: int) -> tuple[list[str], IntArray, IntArray]:
-    """The names of the nodes of a level, with their records of the class and of the table."""
+def nodes_of_level(hierarchy: Hierarchy, most: int) -> tuple[list[str], IntArray]:
+    """(the names of the nodes of a level, the node of each leaf): of the lowest level with at most so many nodes, or of
+    the highest below the root.
+    """
     last = hierarchy.height - 1
     level = next((i for i in range(last) if hierarchy.nodes[i][-1] < most), last)
     starts = np.flatnonzero(np.diff(hierarchy.nodes[level], prepend=-1))
-    names = [hierarchy.paths[start][level] for start in starts.tolist()]
-    return names, np.add.reduceat(part, starts), np.add.reduceat(whole, starts)
+    return [hierarchy.paths[start][level] for start in starts.tolist()], hierarchy.nodes[level]
 
 
 def _ranges(names: Sequence[str], part: IntArray, whole: IntArray, group: IntArray) -> list[ValueGroup]:
