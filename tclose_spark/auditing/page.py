@@ -11,6 +11,7 @@ from tclose_spark.auditing.views import (
     population_text,
     required_text,
     shown_moves,
+    strict_k,
     uniques_text,
 )
 from tclose_spark.measures.distances.grouping import group_values
@@ -29,6 +30,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         name=name,
         verdict=audit.verdict,
         said=VERDICTS[audit.verdict],
+        strict_k=strict_k(audit),
         guarantees=[(guarantee_name(g), required_text(g), achieved_text(g), g) for g in audit.guarantees],
         audit=audit,
         figures=audit.figures,

@@ -18,6 +18,7 @@ from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.population import PopulationRisks
+from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
@@ -36,7 +37,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     """The verdict, the guarantees, the attacks, the utility, and notes."""
     figures = audit.figures
     whose = "" if audit.people is None else f" of {sum(audit.people.values()):,} people"
-    yield Text(f"{name}: {figures.rows:,} rows{whose} in {figures.classes:,} classes; {VERDICTS[audit.verdict]}")
+    rows = f"{figures.rows:,} rows{whose} in {figures.classes:,} classes{strict_k(audit)}"
+    yield Text(f"{name}: {rows}; {VERDICTS[audit.verdict]}")
     yield from _guarantees(audit.guarantees)
     if audit.attacks:
         yield from _attacks(audit.attacks)
@@ -81,6 +83,14 @@ def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
     cost = number_text(sum((move.cost for move in rest), Fraction(0)))
     left_out = f" ({len(rest):,} cheaper moves, which cost {cost}, are left out; --json has all)" if rest else ""
     yield Text(f"The costs add up to {number_text(explanation.plan.cost)}.{left_out}")
+
+
+def strict_k(audit: AuditResult) -> str:
+    """Both k for the headline, if the verdict is on one with missing values as any value."""
+    found = {g.measure: achieved_text(g) for g in audit.guarantees}
+    if MEASURE not in found:
+        return ""
+    return f", k {found[MEASURE]} if a missing value may be any, strictly {found['k-anonymity']}"
 
 
 def guarantee_name(g: Guarantee) -> str:

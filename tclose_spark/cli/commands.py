@@ -124,10 +124,16 @@ def release(
     rows = on_terminal() and not as_json if rows is None else rows
     how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
     how["overrides"] = set_ or []
-    made = release_table(None, config, log=announce, progress=show_progress, **how)
+    said: list[str] = []
+
+    def log(line: str) -> None:
+        said.append(line)
+        announce(line)
+
+    made = release_table(None, config, log=log, progress=show_progress, **how)
     if pdf is not None:
         made.report.to_pdf(pdf)
-    show_release(made, rows, as_json)
+    show_release(made, rows, as_json, said)
 
 
 @app.command(help=STAGES["verify"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,11 @@ def show_json(tree: Any) -> None:
     sys.stdout.write(json.dumps(tree, indent=1, default=str, ensure_ascii=False) + "\n")
 
 
-def show_release(release: Release, rows: bool = False, in_one_line: bool = False) -> None:
-    """Prints a summary of a release, and where its files are. rows: before it ten of its rows. in_one_line: as JSON."""
+def show_release(release: Release, rows: bool = False, in_one_line: bool = False, said: Collection[str] = ()) -> None:
+    """Prints a summary of a release, and where its files are.
+
+    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated.
+    """
     certificate, folders = release.certificate, (release.path, release.internal_path)
     if rows:
         show([release.preview()])
@@ -59,8 +62,9 @@ def show_release(release: Release, rows: bool = False, in_one_line: bool = False
     unprotected = unprotected_lines(certificate)
     for line in certificate_lines(certificate, *folders, release.codebook):
         show([line], style="yellow" if line in unprotected else None)
-    for warning in certificate["warnings"]:
-        announce(f"note: {warning}")
+    for note in (f"note: {warning}" for warning in certificate["warnings"]):
+        if note not in said:
+            announce(note)
 
 
 def announce(line: str) -> None:

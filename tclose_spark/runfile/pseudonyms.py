@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from tclose_spark.runfile.section import Section
 
 OWN, NAMED = "own secret", "named secret"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+COLUMN = r"^[^ ,;{}()\n\t=]+$"
+"""A name that Delta takes."""
+
+
+def _column(name: str) -> str:
+    if not re.fullmatch(COLUMN, name):
+        raise ValueError("expected a column name without blanks, tabs, line ends and , ; { } ( ) =")
+    return name
 
 
 class Pseudonym(Section):
@@ -20,7 +30,9 @@ class Pseudonym(Section):
     """The environment variable with the secret that keys the pseudonyms. Releases with the same secret give a value the
     same pseudonym. Without it, the run's own secret keys them.
     """
-    as_: Annotated[str, Field(min_length=1, pattern=r"^[^ ,;{}()\n\t=]*$")] | None = Field(default=None, alias="as")
+    as_: Annotated[str, AfterValidator(_column), WithJsonSchema({"type": "string", "pattern": COLUMN})] | None = Field(
+        default=None, alias="as"
+    )
     """The name of the published column; without it, that of the identifier."""
 
     @property

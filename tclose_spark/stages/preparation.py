@@ -20,13 +20,13 @@ from tclose_spark.table.column_names.hints import hint_of, least_uniqueness
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
-from tclose_spark.table.columns.weights import millionths, not_weights, rounded
+from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
 from tclose_spark.table.dictionaries import coded
 from tclose_spark.table.fingerprint import content_hash
 
-BROKEN, DAMAGED, NOBODY, UNWEIGHED = "broken", "damaged", "nobody", "unweighed"
-"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, and of rows without a
-weight.
+BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
+"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows without a weight, and
+of rows whose weight is published as 0, but is none.
 """
 WHOSE = "(person)"
 """The name of the hash of a row's person among raw columns. No read column has it: Delta cannot hold it."""
@@ -125,6 +125,8 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
         marks[NOBODY] = [(WHOSE, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
+        if weight.round_to is not None:
+            marks[ROUNDED_AWAY] = [(weight.column, partial(rounded_away, step=weight.round_to))]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)

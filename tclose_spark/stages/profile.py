@@ -29,13 +29,21 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
-from tclose_spark.stages.preparation import BROKEN, DAMAGED, NOBODY, UNWEIGHED, Preparation, wrong_type
+from tclose_spark.stages.preparation import (
+    BROKEN,
+    DAMAGED,
+    NOBODY,
+    ROUNDED_AWAY,
+    UNWEIGHED,
+    Preparation,
+    wrong_type,
+)
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
-from tclose_spark.stages.warnings import NEARLY_UNIQUE, profile_warnings, repetition_warning
+from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
@@ -86,7 +94,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}
     record["warnings"] = [*profile_warnings(profile, run.spec), *named_identifiers(run.spec)]
-    record["repeated"] = [repetition_warning(one) for one in profile.repeated]
+    record["repeated"] = [*certified_warnings(profile, run.spec)]
     for warning in record["warnings"]:
         run.announce(f"note: {warning}")
 
@@ -185,6 +193,7 @@ def _profile_of(
         version=version,
         repeated=counted.repeated,
         people=people,
+        rounded_away=counted.marked.get(ROUNDED_AWAY, 0),
         weights=tuple(
             tuple(totals.get(value, 0) for value in attribute.values)
             for attribute, totals in zip(attributes, counted.weights, strict=False)

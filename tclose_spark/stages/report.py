@@ -72,8 +72,8 @@ def write_reports(
 
 
 def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The certificate of the release in a folder. Its warnings include repeated identifiers of the input, and what the
-    choices of the method reveal.
+    """The certificate of the release in a folder. Its warnings include those of the profile (`certified_warnings`), and
+    what the choices of the method reveal.
     """
     profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]

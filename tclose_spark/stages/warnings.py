@@ -27,7 +27,19 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     for domain in profile.sensitive:
         details = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
-    return (*sentences, *(repetition_warning(one) for one in profile.repeated))
+    return (*sentences, *certified_warnings(profile, spec))
+
+
+def certified_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
+    """Those of them that the certificate has, too: identifiers that repeat, and weights that are rounded to 0."""
+    sentences = [repetition_warning(one) for one in profile.repeated]
+    weight = spec.attributes.weight
+    if profile.rounded_away and weight is not None and weight.round_to is not None:
+        sentences.append(
+            f"attributes.weight.round_to: in {profile.rounded_away:,} of {profile.rows:,} rows the weight is above 0 "
+            f"and published as 0, because it is at most half of {float(weight.round_to):g}; use a smaller round_to"
+        )
+    return tuple(sentences)
 
 
 def repetition_warning(one: Repetition) -> str:

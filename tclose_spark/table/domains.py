@@ -119,6 +119,7 @@ class Profile:
     repeated: columns without a role in classes that look like a personal identifier.
     people: if they are counted.
     weights: millionths of people by code of each sensitive attribute, if rows have weights.
+    rounded_away: rows whose weight is published as 0, but is none.
     """
 
     rows: int
@@ -132,6 +133,7 @@ class Profile:
     repeated: tuple[Repetition, ...]
     people: People | None = None
     weights: tuple[tuple[int, ...], ...] = ()
+    rounded_away: int = 0
 
     @cached_property
     def cell_codes(self) -> IntArray:

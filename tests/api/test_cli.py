@@ -398,6 +398,17 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     assert f"certificate {finished}/out/public/certificate.json" in lines
 
 
+def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
+    tclose: Command, write_run: RunFile, tmp_path: Path
+) -> None:
+    table = pa.table(with_column(patient_id=[f"P{max(i, 1):03}" for i in range(24)]))
+    conf = write_run(tmp_path, table, **roles(direct_identifiers=["patient_id"]))
+    code, _, err = tclose("release", conf)
+    assert (code, err.count("'patient_id' looks like an identifier of a person and repeats")) == (0, 1), err
+    code, _, err = tclose("release", conf, "--if-changed")
+    assert (code, err.count("'patient_id' looks like an identifier of a person and repeats")) == (0, 1), err
+
+
 def test_an_unchanged_input_is_not_released_again_and_one_line_says_what_stands(
     tclose: Command, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

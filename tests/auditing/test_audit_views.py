@@ -3,6 +3,7 @@ crashes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -15,11 +16,13 @@ from tclose_spark.auditing import audit as auditing
 from tclose_spark.auditing.attacks.background import BackgroundJoin, MinimalityGuesses
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.audit import audit_table
+from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
 from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.cli.console import show
 from tclose_spark.measures.disclosure.reidentification import risks
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
@@ -200,6 +203,15 @@ def test_every_guarantee_has_a_line(printed: Callable[[Any], str]):
 def test_the_verdict_stands_first(printed: Callable[[Any], str], asked: int | None, broken: int, verdict: str):
     text = printed(audit_lines(audit([k_of(asked, 2, broken, broken)]), "people.csv"))
     assert text.splitlines()[0] == f"people.csv: 1,200 rows in 300 classes; {verdict}"
+
+
+def test_the_headline_has_both_k_if_a_missing_value_may_be_any(printed: Callable[[Any], str]):
+    alike = replace(k_of(3, 4), measure=MEASURE)
+    found = audit([k_of(None, 2), alike])
+    headline = "classes, k 4 if a missing value may be any, strictly 2; all requirements hold"
+    assert headline in " ".join(printed(audit_lines(found, "people.csv")).split())
+    assert "rows, k 4 if a missing value may be any, strictly 2.</p>" in audit_page(found)
+    assert "strictly" not in printed(audit_lines(audit([k_of(3, 4)]), "people.csv"))
 
 
 def test_what_the_table_is_worth_and_notes(printed: Callable[[Any], str]):

@@ -210,7 +210,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"pseudonyms": {"name": {"as": "x"}, "region": {"as": "X"}}, "insensitive_attributes": []},
         "as another column is",
     ),
-    "a name that Delta lacks": ({"pseudonyms": {"name": {"as": "a b"}}}, "attributes.pseudonyms.name.as"),
+    "a name that Delta lacks": (
+        {"pseudonyms": {"name": {"as": "a b"}}},
+        "attributes.pseudonyms.name.as: found 'a b'; expected a column name without blanks",
+    ),
+    "no name": ({"pseudonyms": {"name": {"as": ""}}}, "attributes.pseudonyms.name.as: found ''; expected a column"),
     "no such column": ({"pseudonyms": ["name", "nobody"]}, "column 'nobody' is not in the input"),
     "no variable": ({"pseudonyms": {"name": {"secret": "NOT_SET"}}}, "the environment variable NOT_SET is not set"),
     "a short secret": ({"pseudonyms": {"name": {"secret": "SHORT"}}}, "SHORT has fewer than 16 characters"),

@@ -136,6 +136,21 @@ def test_ties_go_to_the_even_multiple_in_every_type(
     assert Counter(Decimal(str(value)) for value in published.to_pylist()) == expected
 
 
+@pytest.mark.parametrize(("step", "warned", "zeros"), [("10", True, 225), ("1", False, 75)])
+def test_weights_that_are_rounded_to_zero_are_counted(
+    step: str, warned: bool, zeros: int, make_run: MakeRun, tmp_path: Path
+) -> None:
+    table = survey(np.array([0.0, 2.5, 5.0, 5.1] * 75))  # 5.0 is half of 10, and 0 an even multiple
+    run = make_run(table, **settings({"column": "w", "publish": True, "round_to": step}, allow_unique=["w"]))
+    warning = (
+        "attributes.weight.round_to: in 150 of 300 rows the weight is above 0 and published as 0, because it is at "
+        "most half of 10; use a smaller round_to"
+    )
+    assert [line for line in certificate_of(run)["warnings"] if "round_to" in line] == [warning] * warned
+    assert sum(row["w"] == 0 for row in released(tmp_path / "out")) == zeros
+    assert (warning in page(tmp_path / "out", "public")) == warned
+
+
 def test_published_weights_without_round_to_are_unchanged(make_run: MakeRun, tmp_path: Path) -> None:
     weights = pa.array([[" 12.50", "0", "7"][i % 3] for i in range(300)])
     found = certificate_of(make_run(survey(weights), **settings({"column": "w", "publish": True})))["weights"]

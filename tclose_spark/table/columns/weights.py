@@ -54,5 +54,15 @@ def rounded(column: pa.Array, step: Fraction) -> pa.Array:
     return pa.array([*map(int if pa.types.is_integer(kind) else float, multiples)], kind).take(held.indices)
 
 
+def rounded_away(column: pa.Array, step: Fraction) -> BoolArray:
+    """Whether weights above 0 are rounded to 0, shape (n,).
+
+    >>> rounded_away(pa.array([0.0, 2.5, 2.6]), Fraction(5)).tolist()
+    [False, True, False]
+    """
+    lost = pc.and_(pc.greater(weights_of(column), 0), pc.equal(rounded(column, step), 0))
+    return np.asarray(pc.fill_null(lost, False).to_numpy(zero_copy_only=False), dtype=bool)
+
+
 def _texts(column: pa.Array) -> pa.Array:
     return pc.ascii_trim_whitespace(as_text(plain(column)))
