@@ -140,6 +140,13 @@ class Release:
         """
         return list(csv.DictReader(io.StringIO(self._text("codebook.csv"))))
 
+    @property
+    def contract(self) -> dict[str, Any]:
+        """The data contract in the Open Data Contract Standard, as in `contract.yaml`; empty if there is none."""
+        import yaml
+
+        return yaml.safe_load(self._text("contract.yaml")) or {}
+
     def to_arrow(self) -> pa.Table:
         """The released table as a pyarrow table, in this process's memory."""
         from tclose_spark.engine.tables import collect

@@ -52,6 +52,11 @@ def contract(text: str) -> dict[str, Any]:
     return dict(yaml.safe_load(text))
 
 
+def test_python_has_it(made: tc.Release, contract: dict[str, Any]) -> None:
+    assert made.contract == contract
+    assert made.contract["schema"][0]["properties"]
+
+
 def test_it_is_valid_by_the_standard(text: str, contract: dict[str, Any]) -> None:
     standard = pytest.importorskip("open_data_contract_standard.model").OpenDataContractStandard
     schema = json.loads(standard.json_schema())
