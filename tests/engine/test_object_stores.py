@@ -90,6 +90,14 @@ def expected(run_file: Path) -> dict[str, Any]:
     return undated(tc.release(None, run_file, overrides=["output.export=[csv, parquet]"], log=None).certificate)
 
 
+def test_exports_on_stores_may_be_one_file(run_file: Path, stored: list[str], buckets: Path) -> None:
+    tc.release(None, run_file, overrides=[*stored, "output.one_file=true"], log=None)
+    names = {name for name in files(buckets) if "/release_" in name}
+    assert names == {f"releases/people/release_{kind}/release.{kind}" for kind in ("csv", "parquet")}
+    assert pq.read_table(buckets / "releases/people/release_parquet/release.parquet").num_rows == ROWS
+    tc.verify(None, run_file, overrides=stored, log=None)
+
+
 def test_a_release_from_and_to_stores(
     run_file: Path, stored: list[str], expected: dict[str, Any], buckets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
