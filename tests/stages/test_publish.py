@@ -85,6 +85,9 @@ def ready(reported: Path, finished: Path, tmp_path: Path) -> Path:
     copy = Path(shutil.copytree(reported, tmp_path / "copy"))
     shutil.copytree(finished, copy, dirs_exist_ok=True)
     (copy / "public/report.html").write_text("the older one")
+    certificate = copy / "public/certificate.json"  # both may have been issued in one second
+    older = {**json.loads(certificate.read_text()), "issued": "2020-01-01T00:00:00Z"}
+    certificate.write_text(json.dumps(older, indent=2))
     return copy
 
 
