@@ -715,7 +715,7 @@ def test_paths_are_named_so() -> None:
 
 def shown(capsys: pytest.CaptureFixture[str], certificate: dict[str, Any]) -> tuple[list[str], str]:
     """The lines on stdout, without the blanks that align them, and stderr."""
-    release = SimpleNamespace(certificate=certificate, path="out", internal_path="out")
+    release = SimpleNamespace(certificate=certificate, path="out", internal_path="out", codebook=[])
     show_release(cast(Release, release))
     out, err = capsys.readouterr()
     return [" ".join(line.split()) for line in out.splitlines()], err
