@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,6 +37,9 @@ demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on 
 
 test: $(READY)  ## Run the quick tests in WORKERS processes, each with its own Spark.
 	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
+
+tested: $(READY)  ## Try all damages and hostile inputs, and record how many were found in docs/tested.json.
+	TCLOSE_RECORD=1 $(BIN)/pytest tests/damages tests/hostile
 
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
 	TCLOSE_TESTS_ON=spark $(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0

@@ -8,10 +8,10 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.input.files import read_hierarchies, read_populations
@@ -58,6 +58,7 @@ NEEDED = {
 """The keys of each stage's record that later stages read. Older versions of the package did not write all of them."""
 
 Announce = Callable[[str], None]
+Parsed = TypeVar("Parsed")
 
 
 def secret_from_environment() -> str | None:
@@ -318,13 +319,28 @@ class Run:
     @property
     def state(self) -> dict[str, Any]:
         """The staged state: the configuration's fingerprint, and by stage what it recorded."""
-        state: dict[str, Any] = json.loads(self.staging.read(STATE))
-        return state
+        return self.staged(STATE, lambda text: dict(json.loads(text)))
+
+    def staged(self, name: str, parse: Callable[[str], Parsed]) -> Parsed:
+        """What an earlier stage wrote into a file of the staging area.
+
+        Raises:
+            ConfigurationError: if the file is gone or damaged, or another version of the package wrote it.
+        """
+        if self.staging.exists(name):
+            with suppress(ValueError, TypeError, KeyError):
+                return parse(self.staging.read(name))
+        raise ConfigurationError(
+            f"{self.staging.path(name)} is missing, damaged, or of another version of tclose_spark; begin again with "
+            "`tclose profile`"
+        )
 
     def is_staged(self, stage: str) -> bool:
         """Whether this stage is finished in the staging area, with a record as this version writes it."""
-        state = self.state if self.staging.exists(STATE) else None
-        return state is not None and stage in state["stages"] and _is_complete(state)
+        with suppress(ConfigurationError):
+            state = self.state
+            return stage in state["stages"] and _is_complete(state)
+        return False
 
     def is_ours(self, stage: str) -> bool:
         """Whether this stage is finished in the staging area, with this configuration."""

@@ -39,22 +39,19 @@ INTERNAL = (
     PEOPLE,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
+JUDGED, VERDICT = ("release", PEOPLE, "profile.json", MINIMALITY), ("classes", "validation", "verification.json")
+"""What `verify` reads in the staging area, and what it writes there. The report is made from both."""
 
 
 def list_files(run: Run) -> dict[str, Digests]:
     """The SHA-256 of every staged file that will be published (`public`) or kept (`internal`), by path.
 
     Raises:
-        GuaranteeError: if a file of the release or of its class table is not the one that was verified.
+        GuaranteeError: if a file that `verify` read or wrote is not as it was.
     """
     public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
     verified = run.state["stages"]["verify"]["files"]
-    again = {
-        name: digest
-        for name, digest in {**public, **internal}.items()
-        if name.startswith(("release/", "classes/", f"{PEOPLE}/"))
-    }
-    changed = differences(verified, again)
+    changed = differences(verified, digests(run.staging, (*JUDGED, *VERDICT)))
     if changed:
         raise GuaranteeError(f"{run.staging.path()} was changed after it was verified: {changed[0]}")
     page = digests(run.staging, [INTERNAL_REPORT])[INTERNAL_REPORT]
@@ -188,7 +185,7 @@ def _place(run: Run, files: Digests) -> None:
     try:
         for name in PUBLIC[:-1]:
             _move(name, run, target, files)
-        lost = differences({**files, CERTIFICATE: ""}, {**digests(target, PUBLIC[:-1]), CERTIFICATE: ""})
+        lost = differences(files, {**digests(target, PUBLIC), **digests(run.staging, [CERTIFICATE])})
         if lost:
             raise GuaranteeError(f"the release did not arrive in {target.path()} as it was verified: {lost[0]}")
         if run.spec.output.table is not None:

@@ -43,7 +43,7 @@ def write_reports(
 
     record: gets the exports and the SHA-256 of all files.
     """
-    figures = json.loads(run.staging.read("verification.json"))
+    figures = run.staged("verification.json", json.loads)
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
     run.staging.write(REPORT, render_report(certificate, figures))
@@ -62,9 +62,9 @@ def write_reports(
         "state": state,
         "notes": notes,
         "suggested": changes,
-        "plan": json.loads(run.staging.read(PLAN_REPORT)),
+        "plan": run.staged(PLAN_REPORT, json.loads),
         "versions": versions(),
-        "minimality": json.loads(run.staging.read(MINIMALITY)),
+        "minimality": run.staged(MINIMALITY, json.loads),
         "totals": _raw_totals(read_profile(run)),
     }
     run.staging.write(INTERNAL_REPORT, render_internal(certificate, figures, raw, made), private=True)
@@ -106,7 +106,7 @@ def _raw_totals(profile: Profile) -> dict[str, Any]:
 def _raw_versus_released(run: Run, measure: Callable[..., Any]) -> dict[str, Any] | None:
     """Raw rows beside their published values; None if none could be drawn."""
     profile = read_profile(run)
-    linked = read_linked_rows(run.staging.read(LINKED_SAMPLE), profile)
+    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile))
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])

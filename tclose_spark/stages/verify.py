@@ -21,7 +21,7 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.stages.population import opened_population
-from tclose_spark.stages.publish import MINIMALITY, public_files
+from tclose_spark.stages.publish import JUDGED, MINIMALITY, VERDICT, public_files
 from tclose_spark.stages.report import certify
 from tclose_spark.stages.staging.area import read_profile
 from tclose_spark.stages.warnings import extreme_aggregates_notes, mechanism_found, mechanism_notes
@@ -55,7 +55,7 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
     the verdict and the SHA-256 of the judged files.
     """
     run.staging.remove("classes")
-    files = digests(run.staging, ["release"])
+    files = digests(run.staging, JUDGED)
     verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
     run.staging.remove("validation")
     for name, text in verdict.validation.files().items():
@@ -63,13 +63,13 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
     run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
     record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
     record["minimality"] = mechanism_record(run)
-    record["files"] = {**files, **digests(run.staging, ["classes", PEOPLE])}
+    record["files"] = {**files, **digests(run.staging, VERDICT)}
     return verdict
 
 
 def mechanism_record(run: Run) -> dict[str, Any]:
     """What the method's choices reveal, without values; announces it."""
-    figure = json.loads(run.staging.read(MINIMALITY))
+    figure = run.staged(MINIMALITY, json.loads)
     notes, found = mechanism_notes(figure), mechanism_found(figure)
     more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
     for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):

@@ -22,15 +22,9 @@ def read_profile(run: Run) -> Profile:
     """The profile of the input.
 
     Raises:
-        ConfigurationError: if another version of the package wrote it.
+        ConfigurationError: if it is gone or damaged, or another version of the package wrote it.
     """
-    try:
-        return Profile.from_json(run.staging.read(PROFILE))
-    except ValueError:
-        raise ConfigurationError(
-            f"what is staged in {run.staging.path()} was made by another version of tclose_spark; begin again with "
-            "`tclose profile`"
-        ) from None
+    return run.staged(PROFILE, Profile.from_json)
 
 
 def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
@@ -40,7 +34,7 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
 
 def read_plan(run: Run, attributes: ResolvedAttributes) -> Plan:
     """The plan of the run's method."""
-    tree = json.loads(run.staging.read(PLAN))
+    tree = run.staged(PLAN, json.loads)
     return method_of(run.spec.method).read_plan(tree, attributes, run.spec.privacy.k, run.spec.method)
 
 
@@ -53,10 +47,10 @@ def read_columns(run: Run) -> StagedColumns:
     """The columns of the staged rows.
 
     Raises:
-        ConfigurationError: if the rows are gone.
+        ConfigurationError: if the rows are gone, or the file is damaged.
     """
     _require_rows(run)
-    return StagedColumns.from_json(run.staging.read(STAGED_COLUMNS))
+    return run.staged(STAGED_COLUMNS, StagedColumns.from_json)
 
 
 def read_rows(run: Run) -> Table:
