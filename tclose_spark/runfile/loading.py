@@ -104,9 +104,15 @@ def expand(text: str, key: str) -> str:
 
 
 def resolve(text: str, key: str, folder: Path) -> str:
-    """A path of the run file: variables expanded, relative to the file's folder. A URI stays unchanged."""
+    """A path of the run file: variables expanded, relative to the file's folder. A URI stays unchanged.
+
+    Raises:
+        ConfigurationError: if it is empty, or a variable without a default is not set.
+    """
     text = expand(text, key)
-    return text if URI.match(text) else str((folder / text).resolve())
+    if not text.strip():
+        raise ConfigurationError(f"{key}: the path is empty; expected a file or folder")
+    return text if URI.match(text) else os.path.realpath(folder / text)  # `Path.resolve` fails on links in a circle
 
 
 def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:

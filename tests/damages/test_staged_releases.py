@@ -90,7 +90,9 @@ def test_what_is_not_damaged_is_published(staged: Callable[..., Path], conf: Pat
 
 # --- classes at a requirement, and one record beyond
 
-REQUIREMENTS = Tried("damages", "of a requirement, by one record, with the right hash", [n for n in FORGED if FORGED[n].broken])
+REQUIREMENTS = Tried(
+    "damages", "of a requirement, by one record, with the right hash", [n for n in FORGED if FORGED[n].broken]
+)
 
 
 @pytest.mark.parametrize("name", FORGED)
