@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from people_judge import judge_people
+from oracle.people import judge_people
 from pyspark.sql import SparkSession
 from strategies import CITIES
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from natural_supersets import Labels, Twin
+from oracle.supersets import Labels, Twin
 from strategies import CITIES
 
 from tclose_spark.checks import supersets

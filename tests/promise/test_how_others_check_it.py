@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from oracle.labels import ends, members
+from oracle.third_party import ThirdParty, as_spark_writes, certificate_of, reached, read_table
 from promise_page import promises
 from strategies import CITIES
-from third_party import ThirdParty, as_spark_writes, certificate_of, ends, members, reached, read_table
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
@@ -74,7 +75,7 @@ def test_what_is_given_of_a_sensitive_attribute(party: ThirdParty) -> None:
 def test_what_is_given_of_a_quasi_identifier(party: ThirdParty) -> None:
     def span(*columns: str) -> str:
         said = [row[column] for row in party.rows for column in columns]
-        numbers = [end for label in said if label not in (None, "*") for end in ends(label)]
+        numbers = [end for label in said if label not in (None, "*") for end, _ in ends(label)]
         return str(max(numbers) - min(numbers))
 
     interval = {"type": "numeric", "numeric_output": "interval"}

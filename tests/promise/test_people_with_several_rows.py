@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from deltalake import write_deltalake
+from oracle.people import judge_people
 from people import read
-from people_judge import judge_people
 from promise_page import promises
 from stays import QUASI, SENSITIVE, stays
 

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from oracle.third_party import certificate_of
 from people import PEOPLE, ROLES, read
 from promise_page import promises
-from third_party import certificate_of
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError

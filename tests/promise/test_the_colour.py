@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
+from oracle.third_party import ThirdParty, certificate_of
 from promise_page import promises
-from third_party import ThirdParty, certificate_of
 
 from tclose_spark import pipeline
 

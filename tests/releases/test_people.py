@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from oracle.people import PeopleFound, judge_people
 from people import read, tree
-from people_judge import PeopleFound, judge_people
 from stays import QUASI, SENSITIVE, stays
 
 from tclose_spark import pipeline

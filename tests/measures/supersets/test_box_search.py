@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from natural_supersets import Twin
+from oracle.supersets import Twin
 from strategies import CITIES, drawn
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi

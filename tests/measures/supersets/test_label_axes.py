@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from natural_supersets import lies_in
+from oracle.supersets import lies_in
 from strategies import CITIES
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi

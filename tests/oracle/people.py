@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from oracle.distances import distance, shares
+
 Row = Mapping[str, Any]
 
 
@@ -44,8 +46,7 @@ def judge_people(
         found: dict[Any, Fraction] = defaultdict(Fraction)
         for row in members:
             found[row[name]] += Fraction(1, times[person[row[key]]])
-        whole = sum(found.values())
-        return {value: weight / whole for value, weight in found.items()}
+        return shares(found)
 
     def values(members: Sequence[Row], name: str) -> int:
         first: dict[str, Any] = {}
@@ -67,23 +68,3 @@ def judge_people(
         },
         distinct={name: min(values(members, name) for members in classes.values()) for name in sensitive},
     )
-
-
-def distance(one: Mapping[Any, Fraction], other: Mapping[Any, Fraction], kind: Any) -> Fraction:
-    """The earth mover's distance of two distributions: equal, ordered (a list) or hierarchical (paths by leaf)."""
-    if kind == "equal":
-        return sum((abs(one.get(v, Fraction(0)) - x) for v, x in other.items()), Fraction(0)) / 2
-    if isinstance(kind, list):
-        total = moved = Fraction(0)
-        for value in kind[:-1]:
-            moved += one.get(value, Fraction(0)) - other.get(value, Fraction(0))
-            total += abs(moved)
-        return total / (len(kind) - 1)
-    height = len(next(iter(kind.values()))) - 1
-    total = Fraction(0)
-    for level in range(height):
-        net: dict[Any, Fraction] = defaultdict(Fraction)
-        for value, path in kind.items():
-            net[path[level:]] += one.get(value, Fraction(0)) - other.get(value, Fraction(0))
-        total += sum(map(abs, net.values()))
-    return total / (2 * height)

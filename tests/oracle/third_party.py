@@ -8,23 +8,34 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import deltalake
 
+from oracle import distances
+from oracle.distances import Kind, shares
+from oracle.labels import ends, members
+
 Row = dict[str, Any]
 Counts = Counter[str | None]
-DOUBLES = {0.25: "0.25", 2.5: "2.5", 1e7: "1.0E7"}
 
 
 def as_spark_writes(value: Any) -> str | None:
     """The text of a value of Parquet, as Java writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return DOUBLES[value] if isinstance(value, float) and value in DOUBLES else None if value is None else str(value)
+    if value is None or isinstance(value, bool):
+        return None if value is None else str(value).lower()
+    if not isinstance(value, float):
+        return str(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    first = len(digits) + int(exponent) - 1
+    if value == 0 or -3 <= first < 7:
+        plain = f"{Decimal(repr(value)).normalize():f}"
+        return plain if "." in plain else f"{plain}.0"
+    rest = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' * sign}{digits[0]}.{rest}E{first}"
 
 
 def read_table(folder: Path) -> list[Row]:
@@ -38,31 +49,14 @@ def certificate_of(output: Path) -> dict[str, Any]:
     return found
 
 
-def ends(label: str) -> list[Fraction]:
-    return [Fraction(end) for end in label.strip("[]").split(", ")]
-
-
-def members(label: str) -> list[str]:
-    return label.strip("{}").split(", ")
-
-
 def distance(entry: dict[str, Any], part: Counts, whole: Counts) -> Fraction:
     """The earth mover's distance of a class from a table, by an attribute's entry in the certificate."""
-    values = entry["domain"]["values"]
-    excess = {v: Fraction(part[v], part.total()) - Fraction(whole[v], whole.total()) for v in values}
-    if entry["distance"] == "equal":
-        return sum(map(abs, excess.values()), Fraction(0)) / 2
-    if entry["distance"] == "ordered":
-        return sum(map(abs, accumulate(excess.values())), Fraction(0)) / (entry["m"] - 1)
-    paths = entry["hierarchy"]["paths"]
-    height = len(paths[0]) - 1
-    paths = [*paths, [None] * height + ["*"]] if entry["missing"] == "leaf" else paths
-    nodes: dict[tuple[str, ...], Fraction] = {}  # all below the root, whose edges are 1 / (2 height) long
-    for path in paths:
-        for level in range(height):
-            node = tuple(path[level:])
-            nodes[node] = nodes.get(node, Fraction(0)) + excess[path[0]]
-    return sum(map(abs, nodes.values()), Fraction(0)) / (2 * height)
+    kind: Kind = [*entry["domain"]["values"]] if entry["distance"] == "ordered" else "equal"
+    if entry["distance"] == "hierarchical":
+        paths = entry["hierarchy"]["paths"]
+        missing = [[None] * (len(paths[0]) - 1) + ["*"]] if entry["missing"] == "leaf" else []
+        kind = {path[0]: path for path in [*paths, *missing]}
+    return distances.distance(shares(part), shares(whole), kind)
 
 
 def recursive(part: Counts, c: Fraction, ell: int) -> bool:
@@ -80,7 +74,7 @@ def loss(entry: dict[str, Any], labels: Sequence[str | None]) -> Fraction:
     if label is None or label == "*":
         return Fraction(label == "*")
     if "span" in entry:
-        numbers = [end for text in labels if text is not None for end in ends(text)]
+        numbers = [end for text in labels if text is not None for end, _ in ends(text)]
         return min(Fraction(1), (max(numbers) - min(numbers)) / Fraction(entry["span"]))
     if "leaves" in entry:
         return Fraction(dict(entry["leaves"]["below"]).get(label, 0), entry["hierarchy"]["size"])

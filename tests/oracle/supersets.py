@@ -10,21 +10,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
+from oracle.distances import distance, shares
+from oracle.labels import ends, members
+
 Label = str | None
 Labels = tuple[Label, ...]
-INTERVAL = re.compile(r"([\[(\]])([^,]+), ([^,]+)([\])\[])")
-
-
-def ends(text: str) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
-    """Both ends of a number or an interval; 1 or -1 beside one that is open."""
-    match = INTERVAL.fullmatch(text)
-    if match is None:
-        return (Fraction(text), 0), (Fraction(text), 0)
-    return (Fraction(match[2]), int(match[1] != "[")), (Fraction(match[3]), -int(match[4] != "]"))
-
-
-def members(text: str) -> set[str]:
-    return set(text[1:-1].split(", ")) if text.startswith("{") else {text}
 
 
 def lies_in(label: Label, box: Label, kind: str, paths: Sequence[Sequence[str]] = ()) -> bool:
@@ -62,13 +52,6 @@ def boxes_around(labels: Sequence[Label], kind: str, paths: Sequence[Sequence[st
     return boxes
 
 
-def distance(part: Counter, whole: Counter, values: Sequence[str], kind: str) -> Fraction:
-    extra = [Fraction(part[v], part.total()) - Fraction(whole[v], whole.total()) for v in values]
-    if kind == "equal":
-        return sum(map(abs, extra), Fraction(0)) / 2
-    return sum((abs(sum(extra[: i + 1])) for i in range(len(extra) - 1)), Fraction(0)) / (len(extra) - 1)
-
-
 class Twin:
     """classes: the records of each by value, by labels. kinds: of the quasi-identifiers, with the paths of a tree."""
 
@@ -97,7 +80,7 @@ class Twin:
         whole = sum((self.classes[one] for one in held), Counter())
         if labels not in held or whole.total() < self.n:
             return None
-        return distance(self.classes[labels], whole, self.values, self.far)
+        return distance(shares(self.classes[labels]), shares(whole), self.values if self.far == "ordered" else "equal")
 
     def proves(self, labels: Labels, box: Labels) -> bool:
         emd = self.emd(labels, box)

@@ -1,0 +1,43 @@
+"""Every release that these tests publish is judged by the second implementation, in tests/oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from oracle.judge import judge
+
+from tclose_spark import pipeline
+from tclose_spark.io.run import Run
+
+
+@pytest.fixture(scope="module", autouse=True)
+def judged_by_the_oracle() -> Iterator[None]:
+    """Fails a test that publishes what the oracle does not accept."""
+    publish = pipeline.publish
+
+    def publish_and_judge(run: Run) -> Any:
+        certificate = publish(run)
+        if problems := judged(run):
+            pytest.fail(f"the oracle does not accept the release: {problems}")
+        return certificate
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "publish", publish_and_judge)
+        yield
+
+
+def judged(run: Run) -> list[str]:
+    """What the oracle finds in the release of a run."""
+    source, attributes = run.spec.input, run.spec.attributes
+    columns = [*attributes.quasi_identifiers.values(), *attributes.sensitive_attributes.values()]
+    changed = any(column.text is not None or getattr(column, "date_format", None) for column in columns)
+    is_file = source.format == "parquet" and Path(source.path).is_file()
+    raw = pq.read_table(source.path) if is_file and not changed else None
+    try:
+        return judge(Path(run.public.path()), raw, attributes.insensitive_attributes)
+    except OverflowError:  # years that Python's dates do not have
+        return []
