@@ -1,0 +1,163 @@
+"""Runs in processes of their own, which trials break, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import yaml
+from deltalake import DeltaTable
+
+from tclose_spark.io.spark.jars import to_be_found
+from tclose_spark.synthetic.census import write_hierarchies, write_people
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = {
+    "PYTHONPATH": str(ROOT),
+    "PYSPARK_PYTHON": sys.executable,
+    "TCLOSE_SECRET": "one secret for all trials, so that they make one release",
+}
+METHODS = {
+    "closeness_tree": {"name": "closeness_tree", "effort": "fast"},
+    "overlap_none": {"name": "closeness_tree", "effort": "fast", "overlap": "none"},
+    "stack_and_deal": {"name": "stack_and_deal", "deal": "layered"},
+    "fragmentation": {"name": "fragmentation", "sizing": "measured"},
+    "t_incognito": {"name": "t_incognito"},
+}
+CLUSTER = {
+    "spark.executor.memory": "700m",
+    "spark.task.maxFailures": "12",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.speculation": "true",
+}
+SUBMIT = [
+    *(str(Path(sys.executable).parent / "spark-submit"), "--master", "local-cluster[2,1,1024]"),
+    *("--packages", to_be_found()["spark.jars.packages"]),
+    *(part for key, value in CLUSTER.items() for part in ("--conf", f"{key}={value}")),
+]
+LAST_WORDS = 1500
+"""Characters of a failed run's output that a failure shows."""
+
+
+def write_crowd(folder: Path, rows: int) -> None:
+    """Writes people in four files, their hierarchies, and a run file for each method."""
+    write_hierarchies(folder / "hierarchies")
+    whole = folder / "whole.parquet"
+    write_people(whole, rows)
+    table, part = pq.read_table(whole), -(-rows // 4)
+    whole.unlink()
+    (folder / "people.parquet").mkdir()
+    for i in range(4):
+        pq.write_table(table.slice(i * part, part), folder / f"people.parquet/{i}.parquet")
+    run_file = yaml.safe_load((ROOT / "conf/demo.yaml").read_text().replace("${TCLOSE_DEMO:-../build/demo}", str(folder)))
+    for name, method in METHODS.items():
+        made = {**run_file, "method": method, "name": name}
+        made["attributes"]["sensitive_attributes"]["disease"]["t"] = 0.2
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(made))
+
+
+def published(output: Path) -> str:
+    """The fingerprint in the public certificate."""
+    found: str = json.loads((output / "public/certificate.json").read_text())["release"]["fingerprint"]
+    return found
+
+
+@dataclass(frozen=True)
+class Command:
+    """`tclose release` of a run file into an output, in a process of its own.
+
+    engine: local, spark (in one JVM) or cluster (two executors in processes of their own).
+    wrapped: what the command is an argument of, such as `prlimit`.
+    """
+
+    run_file: Path
+    output: Path
+    engine: str
+    options: Sequence[str] = ()
+    sets: Sequence[str] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    wrapped: Sequence[str] = ()
+
+    @property
+    def _arguments(self) -> list[str]:
+        sets = [part for one in self.sets for part in ("--set", one)]
+        asked = [str(self.run_file), "--set", f"output.path={self.output}", *sets, *self.options]
+        if self.engine == "cluster":
+            return [*self.wrapped, *SUBMIT, str(ROOT / "jobs/release.py"), *asked]
+        return [*self.wrapped, sys.executable, "-m", "tclose_spark", "release", "--engine", self.engine, *asked]
+
+    def start(self) -> subprocess.Popen[str]:
+        """The running process, which leads a group of its own."""
+        return subprocess.Popen(
+            self._arguments,
+            env={**os.environ, **SHARED, **self.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """The finished process; its output is in stderr."""
+        process = self.start()
+        told, _ = process.communicate(timeout=900)
+        return subprocess.CompletedProcess(self._arguments, process.returncode, "", told)
+
+
+def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple[int, str]:
+    """Starts a command, acts on its process after some seconds if it still runs; returns its exit code and output."""
+    process = command.start()
+    try:
+        told, _ = process.communicate(timeout=after)
+    except subprocess.TimeoutExpired:
+        act(process.pid)
+        told, _ = process.communicate(timeout=900)
+    return process.returncode, told
+
+
+def kill_group(pid: int, number: signal.Signals) -> None:
+    """Sends a signal to a process and to all that it has started."""
+    os.killpg(pid, number)
+
+
+def workers_of(pid: int, executors: bool) -> list[psutil.Process]:
+    """The executors of a driver, or their Python workers."""
+    found = []
+    for process in psutil.Process(pid).children(recursive=True):
+        try:
+            words = " ".join(process.cmdline())
+        except psutil.Error:
+            continue
+        if ("CoarseGrainedExecutorBackend" in words) if executors else ("pyspark" in words and "daemon" in words):
+            found.append(process)
+    return found
+
+
+def seconds_of(command: Command) -> float:
+    """The wall time of an undisturbed run."""
+    begun = time.monotonic()
+    done = command.run()
+    assert done.returncode == 0, done.stderr[-LAST_WORDS:]
+    return time.monotonic() - begun
+
+
+def is_whole(output: Path) -> bool:
+    """Whether the public folder holds a whole release that matches its certificate: rows, classes and files."""
+    certificate = json.loads((output / "public/certificate.json").read_text())
+    table = DeltaTable(output / "public/release").to_pyarrow_table()
+    return table.num_rows == certificate["release"]["rows"] and (output / "public/report.html").exists()
+
+
+def nothing_public(output: Path) -> bool:
+    """Whether no certificate is public, so that nobody takes what is there for a release."""
+    return not (output / "public/certificate.json").exists()

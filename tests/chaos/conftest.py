@@ -1,0 +1,76 @@
+"""Trials that break runs on purpose; `make chaos` runs them. They take an hour, so plain pytest ignores them.
+
+CHAOS_TRIALS scales the number of trials (1: the numbers of the page that publishes them), CHAOS_SEED draws other ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from broken_runs import METHODS, Command, published, write_crowd
+
+collect_ignore_glob = [] if "CHAOS_TRIALS" in os.environ else ["test_*.py"]
+SCALE, SEED = float(os.environ.get("CHAOS_TRIALS", "1")), os.environ.get("CHAOS_SEED", "2026")
+RECORDED = Path(__file__).resolve().parents[2] / "build/chaos.json"
+
+
+class Trials:
+    """Counts the trials of a test and those that ended well, and writes both to build/chaos.json."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.tried, self.passed = name, 0, 0
+        self.draw = random.Random(f"{SEED} {name}")  # noqa: S311 - repeats with the seed
+        self.failures: list[str] = []
+
+    def __call__(self, most: int) -> Iterator[int]:
+        """The numbers of about `most` trials, scaled by CHAOS_TRIALS. A trial passes if its body ends."""
+        for number in range(max(1, round(most * SCALE))):
+            self.tried += 1
+            yield number
+
+    def well(self, ends: bool, why: str) -> None:
+        """Counts the current trial. why: what went wrong if it does not end well."""
+        self.passed += ends
+        if not ends:
+            self.failures.append(f"trial {self.tried}: {why}")
+
+    def write(self) -> None:
+        """Adds the counts to build/chaos.json."""
+        RECORDED.parent.mkdir(exist_ok=True)
+        found = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+        found[self.name] = {"tried": self.tried, "passed": self.passed}
+        RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.fixture
+def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
+    """See `Trials`. The test fails if a trial does."""
+    counted = Trials(request.node.name.removeprefix("test_"))
+    yield counted
+    counted.write()
+    assert not counted.failures, "\n".join(counted.failures)
+
+
+@pytest.fixture(scope="session")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of 20,000 people in four files, and of run files, one for each of METHODS."""
+    folder = tmp_path_factory.mktemp("crowd")
+    write_crowd(folder, 20_000)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fingerprints(crowd: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The fingerprint of the release that an undisturbed run makes, by method."""
+    found, folder = {}, tmp_path_factory.mktemp("undisturbed")
+    for method in METHODS:
+        done = Command(crowd / f"{method}.yaml", folder / method, "local").run()
+        assert done.returncode == 0, done.stderr
+        found[method] = published(folder / method)
+    assert len(set(found.values())) == len(METHODS)
+    return found
