@@ -58,7 +58,9 @@ def write_crowd(folder: Path, rows: int) -> None:
     (folder / "people.parquet").mkdir()
     for i in range(4):
         pq.write_table(table.slice(i * part, part), folder / f"people.parquet/{i}.parquet")
-    run_file = yaml.safe_load((ROOT / "conf/demo.yaml").read_text().replace("${TCLOSE_DEMO:-../build/demo}", str(folder)))
+    run_file = yaml.safe_load(
+        (ROOT / "conf/demo.yaml").read_text().replace("${TCLOSE_DEMO:-../build/demo}", str(folder))
+    )
     for name, method in METHODS.items():
         made = {**run_file, "method": method, "name": name}
         made["attributes"]["sensitive_attributes"]["disease"]["t"] = 0.2
@@ -76,6 +78,7 @@ class Command:
     """`tclose release` of a run file into an output, in a process of its own.
 
     engine: local, spark (in one JVM) or cluster (two executors in processes of their own).
+    public, internal: by default the folders of these names in the output.
     wrapped: what the command is an argument of, such as `prlimit`.
     """
 
@@ -83,14 +86,16 @@ class Command:
     output: Path
     engine: str
     options: Sequence[str] = ()
-    sets: Sequence[str] = ()
+    public: Path | None = None
+    internal: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
     wrapped: Sequence[str] = ()
 
     @property
     def _arguments(self) -> list[str]:
-        sets = [part for one in self.sets for part in ("--set", one)]
-        asked = [str(self.run_file), "--set", f"output.path={self.output}", *sets, *self.options]
+        output = {"public": str(self.public or self.output / "public")}
+        output["internal"] = str(self.internal or self.output / "internal")
+        asked = [str(self.run_file), "--set", f"output={json.dumps(output)}", *self.options]
         if self.engine == "cluster":
             return [*self.wrapped, *SUBMIT, str(ROOT / "jobs/release.py"), *asked]
         return [*self.wrapped, sys.executable, "-m", "tclose_spark", "release", "--engine", self.engine, *asked]
@@ -100,6 +105,7 @@ class Command:
         return subprocess.Popen(
             self._arguments,
             env={**os.environ, **SHARED, **self.environment},
+            cwd=self.run_file.parent,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

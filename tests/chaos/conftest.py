@@ -24,7 +24,7 @@ class Trials:
 
     def __init__(self, name: str) -> None:
         self.name, self.tried, self.passed = name, 0, 0
-        self.draw = random.Random(f"{SEED} {name}")  # noqa: S311 - repeats with the seed
+        self.draw = random.Random(f"{SEED} {name}")
         self.failures: list[str] = []
 
     def __call__(self, most: int) -> Iterator[int]:

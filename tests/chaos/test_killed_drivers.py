@@ -37,7 +37,8 @@ def killed_and_repeated(
         made = published(command.output) if again.returncode == 0 else None
         trials.well(
             ended and "Traceback" not in told and made == fingerprints[method] and is_whole(command.output),
-            f"{method}, {killer.name} after {after:.2f} s, exit {code} and {again.returncode}: {again.stderr[-LAST_WORDS:]}",
+            f"{method}, {killer.name} after {after:.2f} s, exit {code}, then {again.returncode}: "
+            f"{again.stderr[-LAST_WORDS:]}",
         )
 
 
@@ -66,6 +67,8 @@ def test_driver_killed_while_it_replaces_a_release(
         seen = published(output)
         again = Command(command.run_file, output, "local", ("--overwrite", "--resume")).run()
         trials.well(
-            is_whole(output) and seen in (fingerprints[old], fingerprints[new]) and published(output) == fingerprints[new],
+            is_whole(output)
+            and seen in (fingerprints[old], fingerprints[new])
+            and published(output) == fingerprints[new],
             f"after {after:.2f} s, exit {code} and {again.returncode}: {again.stderr[-LAST_WORDS:]}",
         )
