@@ -9,10 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable
@@ -136,17 +136,18 @@ def kill_group(pid: int, number: signal.Signals) -> None:
     os.killpg(pid, number)
 
 
-def workers_of(pid: int, executors: bool) -> list[psutil.Process]:
-    """The executors of a driver, or their Python workers."""
-    found = []
-    for process in psutil.Process(pid).children(recursive=True):
-        try:
-            words = " ".join(process.cmdline())
-        except psutil.Error:
-            continue
-        if ("CoarseGrainedExecutorBackend" in words) if executors else ("pyspark" in words and "daemon" in words):
-            found.append(process)
-    return found
+def workers_of(driver: int, executors: bool) -> list[int]:
+    """The processes of a driver's executors, or of their Python workers."""
+    commands, below = {}, {driver}
+    processes = sorted(int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    for pid in processes:
+        with suppress(OSError):  # it has ended
+            status = Path(f"/proc/{pid}/stat").read_text()
+            if int(status.rpartition(")")[2].split()[1]) in below:
+                below.add(pid)
+                commands[pid] = Path(f"/proc/{pid}/cmdline").read_text()
+    mark = "CoarseGrainedExecutorBackend" if executors else "pyspark.daemon"
+    return [pid for pid, command in commands.items() if mark in command]
 
 
 def seconds_of(command: Command) -> float:

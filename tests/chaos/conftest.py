@@ -20,12 +20,16 @@ RECORDED = Path(__file__).resolve().parents[2] / "build/chaos.json"
 
 
 class Trials:
-    """Counts the trials of a test and those that ended well, and writes both to build/chaos.json."""
+    """Counts the trials of a test and those that ended well, and writes both to build/chaos.json.
+
+    more: other counts to write.
+    """
 
     def __init__(self, name: str) -> None:
         self.name, self.tried, self.passed = name, 0, 0
         self.draw = random.Random(f"{SEED} {name}")
         self.failures: list[str] = []
+        self.more: dict[str, int] = {}
 
     def __call__(self, most: int) -> Iterator[int]:
         """The numbers of about `most` trials, scaled by CHAOS_TRIALS. A trial passes if its body ends."""
@@ -43,7 +47,7 @@ class Trials:
         """Adds the counts to build/chaos.json."""
         RECORDED.parent.mkdir(exist_ok=True)
         found = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-        found[self.name] = {"tried": self.tried, "passed": self.passed}
+        found[self.name] = {"tried": self.tried, "passed": self.passed, **self.more}
         RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 

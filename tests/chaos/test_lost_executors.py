@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
-import psutil
 from broken_runs import LAST_WORDS, METHODS, Command, published, seconds_of, workers_of
 from conftest import Trials
 
 KILLS = 3
-"""Of one run: Spark ends an application whose executors all die again and again."""
+"""In one run: Spark ends an application whose executors all die again and again."""
+KILLED_EXECUTORS, KILLED_WORKERS = 51, 15
 
 
 def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path) -> None:
-    method, run, seconds, process, failed = "", 0, 0.0, None, False
-    for number in trials(50 if executors else 15):
-        if number % KILLS == 0:
-            method = list(METHODS)[run % len(METHODS)]
-            command = Command(crowd / f"{method}.yaml", folder / str(run), "cluster")
-            seconds = seconds or seconds_of(Command(command.run_file, folder / "timed", "cluster"))
-            moments = sorted(trials.draw.uniform(0.3, 0.95) * seconds for _ in range(KILLS))
-            begun, process, run = time.monotonic(), command.start(), run + 1
-            killed = 0
-            for moment in moments:
-                time.sleep(max(0.0, begun + moment - time.monotonic()))
-                victims = workers_of(process.pid, executors) if process.poll() is None else []
-                if victims:
-                    try:
-                        trials.draw.choice(victims).kill()
-                        killed += 1
-                    except psutil.NoSuchProcess:
-                        pass
-            told, _ = process.communicate(timeout=900)
-            failed = process.returncode != 0 or published(command.output) != expected[method]
-        trials.well(not failed, f"{method}, {killed} killed, exit {process.returncode}: {told[-LAST_WORDS:]}")
+    seconds = seconds_of(Command(crowd / "closeness_tree.yaml", folder / "timed", "cluster"))
+    kills = 0
+    for run, _ in enumerate(trials(KILLED_EXECUTORS // KILLS if executors else KILLED_WORKERS // KILLS)):
+        method = list(METHODS)[run % len(METHODS)]
+        command = Command(crowd / f"{method}.yaml", folder / str(run), "cluster")
+        begun, process, killed = time.monotonic(), command.start(), 0
+        for moment in sorted(trials.draw.uniform(0.3, 0.95) * seconds for _ in range(KILLS)):
+            time.sleep(max(0.0, begun + moment - time.monotonic()))
+            killed += kill_one(process.pid, executors, trials)
+        told, _ = process.communicate(timeout=900)
+        kills += killed
+        trials.well(
+            process.returncode == 0 and published(command.output) == expected[method],
+            f"{method}, {killed} killed, exit {process.returncode}: {told[-LAST_WORDS:]}",
+        )
+    trials.more = {"killed": kills}
+    assert kills
+
+
+def kill_one(driver: int, executors: bool, trials: Trials) -> bool:
+    """Kills an executor of a driver, or a Python worker; returns whether there was one."""
+    victims = workers_of(driver, executors)
+    if victims:
+        with suppress(ProcessLookupError):
+            os.kill(trials.draw.choice(victims), signal.SIGKILL)
+            return True
+    return False
 
 
 def test_executors_killed(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:

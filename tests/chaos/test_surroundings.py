@@ -40,9 +40,10 @@ def test_full_disk(
         output, small = tmp_path / f"out{number}", tmp_path / f"small{number}"
         kilobytes = trials.draw.randrange(8, 3000)
         with small_disk(small, kilobytes):
-            where = {place: small / place} if place != "temporary" else {}
-            environment = {"TMPDIR": str(small), "SPARK_LOCAL_DIRS": str(small)} if place == "temporary" else {}
-            command = Command(crowd / f"{METHOD}.yaml", output, engine, environment=environment, **where)
+            how: dict[str, Any] = {place: small / place}
+            if place == "temporary":
+                how = {"environment": {"TMPDIR": str(small), "SPARK_LOCAL_DIRS": str(small)}}
+            command = Command(crowd / f"{METHOD}.yaml", output, engine, **how)
             done = command.run()
             public = small if place == "public" else output
             ended = is_whole(public) if done.returncode == 0 else nothing_public(public)
