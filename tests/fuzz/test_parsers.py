@@ -1,0 +1,95 @@
+"""Whatever a user writes into a run file, a hierarchy or an option, the parsers return a value or raise a clear error.
+
+`make fuzz` draws more of it: FUZZ_EXAMPLES a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tclose_spark.errors import TcloseError
+from tclose_spark.runfile.loading import load_spec, parse_yaml
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN_FILES = sorted((ROOT / "conf").glob("*.yaml"))
+MANY = settings(
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(
+        ["0.1", "1/3", "1/0", "", "*", "{}", "null", "${HOME}", "${", "2024-01-01", "measure", "auto", "1e400"]
+    ),
+)
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The path of every node below a tree."""
+    below = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [place for key, node in below for place in [(*path, key), *places(node, (*path, key))]]
+
+
+@pytest.mark.parametrize("conf", RUN_FILES, ids=lambda path: path.stem)
+@MANY
+@given(data=st.data())
+def test_a_run_file_with_a_strange_value_is_read_or_refused(conf: Path, data: st.DataObject, tmp_path: Path) -> None:
+    tree: Any = yaml.safe_load(conf.read_text())
+    for _ in range(data.draw(st.integers(1, 2))):
+        *above, last = data.draw(st.sampled_from(places(tree)))
+        node = tree
+        for key in above:
+            node = node[key]
+        if data.draw(st.booleans()):
+            node[last] = data.draw(TREES)
+        elif isinstance(node, dict):
+            node[data.draw(st.one_of(st.text(max_size=6), st.sampled_from(["t", "k", "l", "path", "hierarchy"])))] = (
+                node.pop(last)
+            )
+        tree = yaml.safe_load(yaml.safe_dump(tree))
+        if not isinstance(tree, dict) or not places(tree):
+            return
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump(tree, allow_unicode=True), encoding="utf-8", errors="surrogatepass")
+    accepts_or_refuses(lambda: load_spec(path))
+
+
+@MANY
+@given(st.one_of(st.text(), st.text(alphabet="-:[]{}&*!|>#%@`'\", \n\ta1", max_size=60)))
+def test_any_text_as_yaml_is_read_or_refused(text: str) -> None:
+    accepts_or_refuses(lambda: parse_yaml(text, "run.yaml"))
+
+
+@MANY
+@given(st.one_of(st.text(), st.text(alphabet=";,\"'*ab \n\r\0", max_size=60)))
+def test_any_text_as_a_hierarchy_is_read_or_refused(text: str) -> None:
+    accepts_or_refuses(lambda: Hierarchy.parse(text, "city"))
+
+
+def accepts_or_refuses(parse: Callable[[], object]) -> None:
+    """Calls a parser. An error is one of ours, with exit code 2 and a text that can be read."""
+    error = None
+    try:
+        parse()
+    except TcloseError as raised:
+        error = raised
+    assert error is None or (error.exit_code == 2 and 0 < len(str(error)) < 20_000)
