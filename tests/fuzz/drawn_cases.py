@@ -54,6 +54,10 @@ METHODS: list[dict[str, Any]] = [
     {"name": "microaggregation"},
     {"name": "sabre"},
 ]
+RECURSIVE: list[dict[str, Any]] = [{"distinct": 2}, {"entropy": 1.5}, {"recursive": {"c": 3, "l": 2}}]
+L_OF = {"stack_and_deal": RECURSIVE, "t_incognito": RECURSIVE, "fragmentation": []}
+"""What l each method makes; the others make a distinct one."""
+COUNT_PEOPLE = ("closeness_tree", "t_mondrian", "t_incognito")
 Draw = random.Random
 Column = tuple[list[Any], dict[str, Any]]
 """Values, and settings of a quasi-identifier."""
@@ -75,12 +79,15 @@ def draw_case(seed: int, folder: Path) -> Case:
     rows = draw.choice([12, 40, 120, 400, 900])
     kind = draw.choice(["csv", "parquet", "parquet", "delta"])
     names = draw.sample(NAMES if kind == "parquet" else PLAIN, 7)
+    method = draw.choice(METHODS)
     columns, quasi, sensitive = {}, {}, {}
     for name in names[: draw.randint(1, 4)]:
         make = draw.choice(QUASI[:3] if kind == "csv" else QUASI)
         columns[name], quasi[name] = make(draw, rows, folder)
-    for name in names[4 : 4 + draw.choice([1, 1, 1, 2])]:
+    for name in names[4 : 4 + (1 if method["name"] == "sabre" else draw.choice([1, 1, 2]))]:
         columns[name], sensitive[name] = draw_sensitive(draw, rows, folder, kind == "csv")
+        if (made := L_OF.get(method["name"], [{"distinct": 2}])) and draw.random() < 0.2:
+            sensitive[name]["l"] = draw.choice(made)
     columns[names[6]] = [f"{MARK}{draw.choice('abc')}" for _ in range(rows)]
     privacy: dict[str, Any] = {"k": min(draw.choice([2, 2, 3, 5, 12]), rows)}
     if draw.random() < 0.25:
@@ -88,8 +95,7 @@ def draw_case(seed: int, folder: Path) -> Case:
         privacy["of"] = draw.choice(["input", "released"])
     if draw.random() < 0.15:
         privacy["nt"] = {"n": draw.choice([5, rows // 2 + 1, rows])}
-    table = pa.table(columns)
-    tree = {
+    tree: dict[str, Any] = {
         "name": "drawn",
         "input": {"path": f"people.{kind}", "format": kind},
         "output": {"path": "out", "export": draw.choice([[], [], ["csv"], ["parquet", "csv"]])},
@@ -100,8 +106,12 @@ def draw_case(seed: int, folder: Path) -> Case:
             "drop_others": True,
         },
         "privacy": privacy,
-        "method": draw.choice(METHODS),
+        "method": method,
     }
+    if method["name"] in COUNT_PEOPLE and draw.random() < 0.2:
+        columns["person"] = some(draw, [f"{MARK}{i}" for i in range(rows // 2 + 1)], rows)
+        tree["attributes"]["person"] = {"column": "person", "rows": draw.choice(["together", "apart"])}
+    table = pa.table(columns)
     if kind == "csv":
         tree["input"]["options"] = {"header": "true"}
         pc.write_csv(table, folder / "people.csv")
@@ -135,7 +145,9 @@ def texts(draw: Draw, rows: int, _: Path) -> Column:
 
 def trees(draw: Draw, rows: int, folder: Path) -> Column:
     """A category with a hierarchy in a file."""
-    leaves = sorted({draw_text(draw).replace(";", "").replace("\\", "") for _ in range(draw.choice([2, 5, 12]))} - {""})
+    leaves = sorted(
+        {draw_text(draw).strip("; \\") for _ in range(draw.choice([2, 5, 12]))}
+    )  # a file has no blanks at ends
     groups = [f"group {draw.randint(0, 2)}" for _ in leaves]
     name = f"tree{draw.randrange(10**9)}.csv"
     quoted = ['"' + leaf.replace('"', '""') + '"' for leaf in leaves]
@@ -149,7 +161,8 @@ def integers(draw: Draw, rows: int, _: Path) -> Column:
     most = draw.choice([1, 5, 90, 10**6, 2**40])
     values = [draw.randint(-most, most) for _ in range(draw.choice([1, 3, 40]))]
     settings: dict[str, Any] = draw.choice([{}, {"numeric_output": "bounds"}, {"round_to": 5}, {"missing": "any"}])
-    return some(draw, values, rows, draw.choice([0, 0, 0.2])), {"type": "numeric", **settings}
+    missing = 0 if settings.get("numeric_output") else draw.choice([0, 0, 0.2])
+    return some(draw, values, rows, missing), {"type": "numeric", **settings}
 
 
 def doubles(draw: Draw, rows: int, _: Path) -> Column:
@@ -185,11 +198,9 @@ QUASI: list[Callable[[Draw, int, Path], Column]] = [texts, trees, integers, doub
 
 def draw_sensitive(draw: Draw, rows: int, folder: Path, as_text: bool) -> Column:
     """A sensitive attribute with its settings. as_text: its input holds text only."""
-    t = draw.choice(["0.05", "0.15", "0.2", "0.3", "0.5", "0.9", "1", "1/3", "measure"])
+    t = draw.choice(["0.05", "0.15", "0.2", "0.3", "0.5", "0.9", "1", "1/3"])
     kind = draw.choice(["equal", "equal", "ordered", "hierarchical"])
     settings: dict[str, Any] = {"distance": kind, "t": t}
-    if draw.random() < 0.2 or t == "measure":
-        settings["l"] = draw.choice([{"distinct": 2}, {"entropy": 1.5}, {"recursive": {"c": 3, "l": 2}}])
     if kind == "hierarchical":
         values, found = trees(draw, rows, folder)
         return values, {**settings, **found}
