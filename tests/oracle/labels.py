@@ -37,7 +37,7 @@ def ends(text: str) -> tuple[End, End]:
 
 def members(text: str) -> set[str]:
     """The members of a set, or the value itself."""
-    return set(next(csv.reader([text[1:-1]], skipinitialspace=True))) if text.startswith("{") else {text}
+    return set(next(csv.reader([text[1:-1]], skipinitialspace=True))) if text[:1] + text[-1:] == "{}" else {text}
 
 
 def covers(labels: Sequence[str | None], value: str | None, entry: dict[str, Any]) -> bool:
