@@ -382,8 +382,10 @@ def _listed_values(name: str, present: list[str], order: Sequence[Any], counts: 
 def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) -> None:
     lost = [value for value in counts if value is not None and value not in hierarchy.leaf_set]
     if lost:
+        blanks = any(value.strip() in hierarchy.leaf_set for value in lost)
+        how = "a hierarchy has no blanks at the ends; set text: {strip: true}" if blanks else "add a row for each"
         raise InputError(
-            f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; add a row for each",
+            f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; {how}",
             values=_offending(name, "missing from its hierarchy", lost, counts),
         )
 

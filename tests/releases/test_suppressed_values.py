@@ -220,11 +220,31 @@ def test_a_released_hierarchy(values: list[str], builder: HierarchyBuilder, data
     gone = set(values) - {*released, *named}
     labels = {label for path in found.public.paths for label in path}
     assert not {part for label in labels for part in re.split(r"\.\.|[\[\], ]+", label)} & gone
-    if builder.form != "order":  # as if the suppressed values had never been there
+    shorter = max(map(len, values)) - max(map(len, released))
+    same_levels = not isinstance(builder.prefix, int) or shorter % builder.prefix == 0
+    if builder.form != "order" and same_levels:  # as if the suppressed values had never been there
         assert found.public == build_hierarchy(builder, dict.fromkeys(released, 1), "code", "hierarchy")
+    if builder.prefix is not None:  # each label covers its values
+        for leaf, *above, _ in found.public.paths:
+            assert all(label == leaf or leaf.startswith(label.rstrip("*")) for label in above)
     path, place = {p[0]: p for p in found.public.paths}, {p[0]: p for p in found.in_place.paths}
     for value in released:
         assert list(dict.fromkeys(path[value])) == list(dict.fromkeys(place[value]))
+
+
+@pytest.mark.parametrize(
+    ("values", "released", "paths"),
+    [
+        (["A111", "A222", "A1111"], ["A111", "A222"], (("A111", "A11*", "A***", "*"), ("A222", "A22*", "A***", "*"))),
+        (["A", "A0", "A00"], ["A", "A0"], (("A", "A*", "*"), ("A0", "A*", "*"))),
+    ],
+)
+def test_labels_cover_released_values_if_the_longest_is_suppressed(
+    values: list[str], released: list[str], paths: tuple[tuple[str, ...], ...]
+) -> None:
+    builder = HierarchyBuilder(prefix=2)
+    tree = build_hierarchy(builder, dict.fromkeys(values, 1), "code", "hierarchy")
+    assert ReleasedHierarchy.of(builder, tree, released, "code").public.paths == paths
 
 
 def test_distances_of_released_classes_are_no_larger() -> None:

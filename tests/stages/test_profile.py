@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from staged import stage
 
+from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
@@ -287,3 +288,12 @@ def test_a_column_that_is_listed_as_direct_and_nearly_unique_is_an_identifier(ma
     direct = {"direct_identifiers": ["paid", "nick"], "drop_others": True}
     run = make_run(one_woman(1), quasi={"age": {"type": "numeric"}}, **direct)
     assert profile_of(run).repeated == (Repetition("nick", 1501, 1500),)
+
+
+def test_blanks_that_keep_a_value_out_of_its_hierarchy_are_named(make_run: Callable[..., Run]) -> None:
+    table = {"city": [" Pisa", "Pisa"] * 4, "disease": ["flu", "gout"] * 4}
+    run = make_run(table, quasi={"city": {"hierarchy": "cities.csv"}}, k=2)
+    with pytest.raises(InputError, match=r"lacks 1 value in 4 rows; a hierarchy has no blanks.*text: {strip: true}"):
+        pipeline.profile(run)
+    strip = {"city": {"hierarchy": "cities.csv", "text": {"strip": True}}}
+    pipeline.profile(make_run(table, quasi=strip, k=2))

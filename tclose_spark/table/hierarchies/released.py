@@ -28,7 +28,8 @@ class ReleasedHierarchy:
 
         Common ancestors of two values stay the same. Levels at the bottom that no longer join any values are
         removed, so no distance grows. With `order`, the number of levels above them stays, and so depends on the
-        input's number of values.
+        input's number of values. With `prefix: N` above 1, how many characters each level keeps depends on the length
+        of the input's longest value.
 
         Raises:
             UnreachableError: if no value is left.
@@ -67,7 +68,7 @@ def _labels(builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]) -> 
     if builder.intervals is not None:
         above = intervals(values, builder.intervals)
     elif builder.prefix is not None:
-        above = prefixes(values, builder.prefix)
+        above = prefixes(values, _kept_characters(builder.prefix, tree))
     elif builder.dates is not None:
         above = dates(values, builder.dates)
     else:
@@ -78,3 +79,11 @@ def _labels(builder: HierarchyBuilder, tree: Hierarchy, kept: Sequence[int]) -> 
             path = (*[value] * (tree.height - 1 - len(written)), *written)
             labels |= {(height, int(tree.nodes[height][i])): label for height, label in enumerate(path, 1)}
     return labels
+
+
+def _kept_characters(prefix: int | Sequence[int], tree: Hierarchy) -> Sequence[int]:
+    """How many characters each level of the tree keeps. Released values alone may be shorter, and have other levels."""
+    if not isinstance(prefix, int):
+        return prefix
+    longest = max(len(leaf) for leaf in tree.leaves if leaf != MISSING_LEAF)
+    return range(longest - prefix, 0, -prefix)
