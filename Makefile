@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -40,6 +40,12 @@ test: $(READY)  ## Run the quick tests in WORKERS processes, each with its own S
 
 tested: $(READY)  ## Try all damages and hostile inputs, and record how many were found in docs/tested.json.
 	TCLOSE_RECORD=1 $(BIN)/pytest tests/damages tests/hostile
+
+chaos: $(READY)  ## Break runs on purpose: kills, full disks, two at once, other clocks. An hour; CHAOS_TRIALS=0.1 is a tenth.
+	TCLOSE_RECORD=1 CHAOS_TRIALS=$${CHAOS_TRIALS:-1} $(BIN)/pytest tests/chaos
+
+fuzz: $(READY)  ## Draw tables and run files for FUZZ_SECONDS (an hour), and judge each release.
+	TCLOSE_RECORD=1 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} FUZZ_EXAMPLES=5000 $(BIN)/pytest tests/fuzz
 
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
 	TCLOSE_TESTS_ON=spark $(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0

@@ -1,16 +1,45 @@
-"""What tables of damages and of hostile inputs tried and found: `docs/tested.json`.
+"""What was tried, and how much of it ended as required: `docs/tested.json`, and its table in docs/how-it-is-tested.md.
 
-`make tested` records the figures again. Other runs compare how many were tried, so the file cannot be out of date.
+`make tested`, `make chaos` and `make fuzz` record the figures again. Other runs compare how many damages and inputs
+were tried, so the file cannot be out of date.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 RECORDED = Path(__file__).resolve().parent.parent / "docs/tested.json"
+
+
+PAGE = RECORDED.with_name("how-it-is-tested.md")
+BEGIN, END = "<!-- figures: made from docs/tested.json -->\n", "<!-- end of figures -->"
+COMMANDS = {
+    "damages": "make tested",
+    "hostile inputs": "make tested",
+    "faults": "make chaos",
+    "drawn runs": "make fuzz",
+}
+
+
+def record(part: str, what: str, tried: int, as_required: int) -> None:
+    """Writes figures into the file, and its table into the page."""
+    known = json.loads(RECORDED.read_text())
+    known.setdefault(part, {})[what] = {"tried": tried, "as required": as_required}
+    RECORDED.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}{table_of(known)}{END}{rest.partition(END)[2]}")
+
+
+def table_of(known: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
+    """The figures as a table of the page."""
+    rows = ["| what | tried | as required | again |", "|---|---|---|---|"]
+    for part, figures in known.items():
+        for what, one in figures.items():
+            rows.append(f"| {part}: {what} | {one['tried']:,} | {one['as required']:,} | `{COMMANDS[part]}` |")
+    return "\n".join(["", *rows, "", ""])
 
 
 class Tried:
@@ -32,8 +61,6 @@ class Tried:
         """Compares the figures with the recorded ones, or records them if TCLOSE_RECORD is set."""
         if "TCLOSE_RECORD" in os.environ:
             assert self._found == self.cases, "record from a run of all cases that passed"
-            known = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-            known.setdefault(self.part, {})[self.what] = {"tried": len(self.cases), "found": len(self._found)}
-            RECORDED.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+            record(self.part, self.what, len(self.cases), len(self._found))
         recorded = json.loads(RECORDED.read_text())[self.part][self.what]
-        assert recorded == {"tried": len(self.cases), "found": len(self.cases)}
+        assert recorded == {"tried": len(self.cases), "as required": len(self.cases)}

@@ -1,11 +1,10 @@
 """Trials that break runs on purpose; `make chaos` runs them. They take an hour, so plain pytest ignores them.
 
-CHAOS_TRIALS scales the number of trials (1: the numbers of the page that publishes them), CHAOS_SEED draws other ones.
+CHAOS_TRIALS scales the number of trials (1: those of docs/how-it-is-tested.md), CHAOS_SEED draws other ones.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections.abc import Iterator
@@ -13,23 +12,19 @@ from pathlib import Path
 
 import pytest
 from broken_runs import METHODS, Command, published, write_crowd
+from tried import record
 
 collect_ignore_glob = [] if "CHAOS_TRIALS" in os.environ else ["test_*.py"]
 SCALE, SEED = float(os.environ.get("CHAOS_TRIALS", "1")), os.environ.get("CHAOS_SEED", "2026")
-RECORDED = Path(__file__).resolve().parents[2] / "build/chaos.json"
 
 
 class Trials:
-    """Counts the trials of a test and those that ended well, and writes both to build/chaos.json.
-
-    more: other counts to write.
-    """
+    """Counts the trials of a test and those that ended well."""
 
     def __init__(self, name: str) -> None:
         self.name, self.tried, self.passed = name, 0, 0
         self.draw = random.Random(f"{SEED} {name}")
         self.failures: list[str] = []
-        self.more: dict[str, int] = {}
 
     def __call__(self, most: int) -> Iterator[int]:
         """The numbers of about `most` trials, scaled by CHAOS_TRIALS. A trial passes if its body ends."""
@@ -44,17 +39,15 @@ class Trials:
             self.failures.append(f"trial {self.tried}: {why}")
 
     def write(self) -> None:
-        """Adds the counts to build/chaos.json."""
-        RECORDED.parent.mkdir(exist_ok=True)
-        found = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-        found[self.name] = {"tried": self.tried, "passed": self.passed, **self.more}
-        RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        """Adds the counts to the published figures if TCLOSE_RECORD is set."""
+        if "TCLOSE_RECORD" in os.environ:
+            record("faults", self.name, self.tried, self.passed)
 
 
 @pytest.fixture
 def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
     """See `Trials`. The test fails if a trial does."""
-    counted = Trials(request.node.name.removeprefix("test_"))
+    counted = Trials(request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]"))
     yield counted
     counted.write()
     assert not counted.failures, "\n".join(counted.failures)

@@ -18,7 +18,6 @@ KILLED_EXECUTORS, KILLED_WORKERS = 51, 15
 
 def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path) -> None:
     seconds = seconds_of(Command(crowd / "closeness_tree.yaml", folder / "timed", "cluster"))
-    kills = 0
     for run, _ in enumerate(trials(KILLED_EXECUTORS // KILLS if executors else KILLED_WORKERS // KILLS)):
         method = list(METHODS)[run % len(METHODS)]
         command = Command(crowd / f"{method}.yaml", folder / str(run), "cluster")
@@ -27,13 +26,10 @@ def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: 
             time.sleep(max(0.0, begun + moment - time.monotonic()))
             killed += kill_one(process.pid, executors, trials)
         told, _ = process.communicate(timeout=900)
-        kills += killed
         trials.well(
-            process.returncode == 0 and published(command.output) == expected[method],
+            killed > 0 and process.returncode == 0 and published(command.output) == expected[method],
             f"{method}, {killed} killed, exit {process.returncode}: {told[-LAST_WORDS:]}",
         )
-    trials.more = {"killed": kills}
-    assert kills
 
 
 def kill_one(driver: int, executors: bool, trials: Trials) -> bool:
@@ -46,9 +42,13 @@ def kill_one(driver: int, executors: bool, trials: Trials) -> bool:
     return False
 
 
-def test_executors_killed(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+def test_runs_with_three_executors_killed(
+    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
     killed_now_and_then(True, trials, crowd, fingerprints, tmp_path)
 
 
-def test_python_workers_killed(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+def test_runs_with_three_Python_workers_killed(
+    trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
+) -> None:
     killed_now_and_then(False, trials, crowd, fingerprints, tmp_path)
