@@ -267,7 +267,7 @@ def release(
         otherwise begin again. A table in memory is never the same.
     overrides: of keys of the spec, such as `["privacy.k=20"]`.
     log: takes the messages of the stages, a line at a time; None for silence.
-    progress: shows the progress over blocks.
+    progress: shows the progress over rows.
     engine: local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says, or auto.
 
     Raises:

@@ -44,7 +44,7 @@ Log = Callable[[str], object]
 """Takes the messages of a call, a line at a time: `print`, or the `info` of a logger."""
 
 Progress = Callable[[int], AbstractContextManager[Callable[[int], None]]]
-"""Shows the progress over a total of blocks: calls of the body give the number of finished ones."""
+"""Shows the progress over a total of rows: calls of the body give the number of finished ones."""
 
 
 _untold: ContextVar[tuple[Choice, Log | None] | None] = ContextVar("untold", default=None)

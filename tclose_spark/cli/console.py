@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tclose_spark.io.messages import as_json, in_json, level_of
@@ -78,16 +78,18 @@ def announce(line: str) -> None:
 
 
 def show_progress(total: int) -> AbstractContextManager[Callable[[int], None]]:
-    """The progress over blocks: a bar on a terminal, otherwise lines."""
+    """The progress over rows: a bar on a terminal, otherwise lines."""
     from tclose_spark.io.spark.progress import spoken
 
-    return _bar(total) if err.is_terminal else spoken(total, announce, "anonymize  blocks")
+    return _bar(total) if err.is_terminal else spoken(total, announce, "anonymize  rows")
 
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[int], None]]:
     with Progress(
-        TextColumn("blocks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=err, transient=True
+        *(TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()),
+        console=err,
+        transient=True,
     ) as bar:
-        task = bar.add_task("blocks", total=total)
+        task = bar.add_task("rows", total=total)
         yield lambda done: bar.update(task, completed=done)

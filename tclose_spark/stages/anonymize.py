@@ -32,6 +32,7 @@ from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
+from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
@@ -113,7 +114,7 @@ def _write(run: Run, anonymizer: Anonymizer) -> Written:
 
 def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) -> None:
     files = anonymizer.files(read_rows(run))
-    with watched(lambda: anonymizer.blocks_done.value, anonymizer.plan.blocks, run.progress):
+    with watched(anonymizer.rows_so_far, anonymizer.attributes.rows, run.progress):
         write_tables(files, anonymizer.tables, run.staging, trusts_text_writer)
 
 
@@ -159,7 +160,7 @@ class Anonymizer:
             if q.name in spec.aggregates
         )
         self.observed: Callable[[], Mapping[str, Any]]
-        self.blocks_done: TaskSum[int]
+        self.rows_done: TaskSum[int]
         self.minimality: MinimalityCounter
         self.sample: LinkedSample
         self.refused_cuts: RefusedCuts | None
@@ -211,7 +212,8 @@ class Anonymizer:
         observed while the files are written: see `written`.
         """
         session: Session = session_of(batches)
-        self.blocks_done = task_sum(session, int, add)
+        self.rows_done = task_sum(session, int, add)
+        begin_write()
         self.minimality = MinimalityCounter.of(session, self.attributes, self.plan.tasks)
         self.sample = LinkedSample(session, self.profile, self.plan.tasks)
         self.refused_cuts = RefusedCuts.of(session, self.spec, self.attributes)
@@ -221,14 +223,19 @@ class Anonymizer:
         files, self.observed = observe(map_batches(routed, self._finisher(), self.schema), self.figures)
         return files
 
+    def rows_so_far(self) -> int | None:
+        """The rows of finished tasks, and those that this process has worked off; None if nothing counts."""
+        done = self.rows_done.value
+        return None if done is None else done + rows_in_work()
+
     def _finisher(self) -> Mapper:
         """What a task does with its rows, which it holds in compact form."""
-        codec, plan, generalizer, coverages, blocks_done = (
+        codec, plan, generalizer, coverages, rows_done = (
             self.encoder.codec,
             self.plan,
             self.generalizer,
             self.coverages,
-            self.blocks_done,
+            self.rows_done,
         )
         limits = LabelLimits.of(self.spec, self.attributes)
         minimality, columns, names, attributes = self.minimality, self.columns, self.names, self.attributes
@@ -305,7 +312,8 @@ class Anonymizer:
                         if published or name != RELEASE:
                             for file in parquet_files(made[name][: len(schema)], schema):
                                 yield _row_of_files(files, name, file)
-            blocks_done.add(assigned.blocks)
+            end_task()
+            rows_done.add(len(rows))
 
         return finish
 

@@ -37,6 +37,7 @@ from tclose_spark.io.tables.delta import write_delta
 from tclose_spark.io.tables.delta_log import scrub_table
 from tclose_spark.methods.closeness_tree import plan as top
 from tclose_spark.methods.closeness_tree.effort import EFFORTS
+from tclose_spark.methods.rows_in_work import begin_block, step
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.stages.staging.encode import EncodedTable
 from tclose_spark.table.rows import Rows
@@ -673,7 +674,7 @@ def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run:
         pipeline.plan(run)
 
 
-def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
     shown: list[tuple[int, int]] = []
 
     @contextmanager
@@ -683,14 +684,37 @@ def test_progress_counts_blocks(small_blocks: None, tree_conf: Path, open_run: O
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
     run.progress = progress
     run_stages(run, "profile", "plan")
-    blocks = json.loads((tmp_path / "out/internal/staging/plan_report.json").read_text())["figures"]["blocks"]
+    rows = run.state["stages"]["profile"]["input"]["rows"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tclose_spark.io.spark.progress.SECONDS", 0.001)
         pipeline.anonymize(run)
     assert shown
-    assert {total for _, total in shown} == {blocks}
+    assert {total for _, total in shown} == {rows}
     assert [done for done, _ in shown] == sorted({done for done, _ in shown})
-    assert shown[-1][0] == blocks
+    assert shown[-1][0] == rows
+
+
+def test_progress_within_a_block_is_shown(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    """This process counts the sweeps over a block's rows. Work in memory before a release does not count."""
+    shown: list[tuple[int, int]] = []
+
+    @contextmanager
+    def progress(total: int) -> Iterator[Callable[[int], None]]:
+        yield lambda done: shown.append((done, total))
+
+    run = open_run(tree_conf, f"output.path={tmp_path}/out")
+    run.progress = progress
+    begin_block(10**9, 2)
+    step()
+    run_stages(run, "profile", "plan")
+    assert json.loads((tmp_path / "out/internal/staging/plan_report.json").read_text())["figures"]["blocks"] == 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tclose_spark.io.spark.progress.SECONDS", 0.0005)
+        pipeline.anonymize(run)
+    rows = run.state["stages"]["profile"]["input"]["rows"]
+    within = [done for done, _ in shown if 0 < done < rows]
+    assert len(within) > 2
+    assert shown[-1] == (rows, rows)
 
 
 # --- several sensitive attributes, by every method

@@ -1,4 +1,4 @@
-"""Progress of tasks: completed blocks, shown during a write."""
+"""Progress of tasks: finished rows, shown during a write."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ def no_progress(_: int) -> AbstractContextManager[Show]:
 
 @contextmanager
 def spoken(total: int, announce: Callable[[str], None], what: str, every: float = 10.0) -> Iterator[Show]:
-    """Shows progress as log lines, at most one per interval."""
-    last = time.monotonic()
+    """Shows progress and the time that is left as log lines, at most one per interval."""
+    begun = last = time.monotonic()
 
     def show(done: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= every:
-            last = time.monotonic()
-            announce(f"{what} {done:,} of {total:,}")
+        now = time.monotonic()
+        if done and now - last >= every:
+            last, left = now, (now - begun) * (total - done) / done
+            announce(
+                f"{what} {done:,} of {total:,}, about {f'{left / 60:.0f} min' if left >= 120 else f'{left:.0f} s'} left"
+            )
 
     yield show
 
@@ -54,6 +57,6 @@ def _watch(done: Callable[[], int | None], total: int, show: Show, ended: thread
     while not last:
         last = ended.wait(SECONDS)
         now = min(done() or 0, total)
-        if now != shown:
+        if now > shown:
             shown = now
             show(now)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, figures_of_block, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, Effort
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange
+from tclose_spark.methods.rows_in_work import begin_block
 from tclose_spark.table.arrays import IntArray
 
 SMALL_BLOCK = 40_000  # rows; in a block with half as many, twice as many trees reach the next heat
@@ -19,16 +22,30 @@ def put_into_classes(block: Block, growth: TreeGrowth, effort: Effort) -> tuple[
 
     Every class meets the requirement if the block does. growth: of the tree, if the effort is one tree.
     """
+    begin_block(len(block.cell), _sweeps(len(block.cell), effort))
     trees = [grow(block, each) for each in (GROWTHS[: effort.trees] if effort.trees > 1 else (growth,))]
     field = [(tree, tree.leaf) for tree in trees]
     if len(field) > 1:
         field = _exchanged(block, field, TRIAL, 0)
-    more = max(1, SMALL_BLOCK // len(block.cell))
-    for best, rounds in effort.heats:
-        field = _exchanged(block, field[: best * more], effort.sweeps, rounds)
+    for trees_left, rounds in _heats(len(block.cell), effort):
+        field = _exchanged(block, field[:trees_left], effort.sweeps, rounds)
     tree, classes = field[0]
     figures = figures_of_block(block, classes, closeness_ratios(block, classes))
     return classes, {**figures, "lost_by_tree": rows_lost(block, tree.leaf), "depth": tree.depth}
+
+
+def _heats(rows: int, effort: Effort) -> Iterator[tuple[int, int]]:
+    """(how many trees take part, rounds of annealing) of each heat, for a block of so many rows."""
+    left, more = effort.trees, max(1, SMALL_BLOCK // rows)
+    for best, rounds in effort.heats:
+        left = min(left, best * more)
+        yield left, rounds
+
+
+def _sweeps(rows: int, effort: Effort) -> int:
+    """About how often the exchange goes through the rows of a block."""
+    trials = effort.trees * TRIAL if effort.trees > 1 else 0
+    return trials + sum(trees * (effort.sweeps + rounds) for trees, rounds in _heats(rows, effort))
 
 
 def _exchanged(

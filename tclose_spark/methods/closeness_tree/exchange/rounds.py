@@ -20,6 +20,7 @@ from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
+from tclose_spark.methods.rows_in_work import step
 from tclose_spark.table.arrays import Codes, IntArray
 
 PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
@@ -96,6 +97,7 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price
     sweep_moves(table, partition, orders[pair], price)
     sweep_swaps(table, partition, orders[pair + 1])
     repack(partition)
+    step()
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
