@@ -127,7 +127,7 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     if_changed: does nothing if the finished release matches the input, run file and hierarchies.
     resume: continues a run that broke off, where `stage_to_resume` permits it.
     """
-    if finish_publication(run) and (resume or not run.overwrite) and is_published(run):
+    if finish_publication(run) and is_published(run) and (not run.overwrite or (resume and is_current(run))):
         return certificate_of(run)
     if if_changed and is_current(run):
         run.announce("nothing to do: the finished release matches this input, run file and hierarchies")
@@ -136,11 +136,9 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     if first == 0:
         profile(run)
     try:
-        for stage in (plan, anonymize, _verify_staged)[max(first - 1, 0) :]:
+        for stage in (plan, anonymize, _verify_staged, report)[max(first - 1, 0) :]:
             stage(run)
     except TcloseError:
         drop_rows(run)
         raise
-    if "report" in ORDER[first:]:
-        report(run)
     return publish(run)

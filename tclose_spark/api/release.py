@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -57,10 +58,15 @@ class Report:
         """Writes the page as PDF, in its style for print. Replaces a file.
 
         Raises:
-            ConfigurationError: if the extra `pdf` is not installed, or the file cannot be written.
+            ConfigurationError: if the extra `pdf` is not installed, the file is inside the release, or it cannot be
+                written.
         """
         from tclose_spark.report.pdf import pdf_of
 
+        if os.path.dirname(os.path.realpath(self.path)) in map(str, Path(os.path.realpath(path)).parents):
+            raise ConfigurationError(
+                f"{fspath(path)} is inside the release, which would no longer be as it was verified"
+            )
         made = pdf_of(self.html)
         try:
             Path(path).write_bytes(made)

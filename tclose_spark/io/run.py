@@ -81,6 +81,12 @@ def _is_complete(state: Mapping[str, Any]) -> bool:
     return all(NEEDED.get(name, set()) <= record.keys() for name, record in state["stages"].items())
 
 
+def _state_of(text: str) -> dict[str, Any]:
+    """A state; KeyError or TypeError if it is none."""
+    state: dict[str, Any] = json.loads(text)
+    return {**state, "stages": dict(state["stages"]), "configuration": state["configuration"]}
+
+
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -319,7 +325,7 @@ class Run:
     @property
     def state(self) -> dict[str, Any]:
         """The staged state: the configuration's fingerprint, and by stage what it recorded."""
-        return self.staged(STATE, lambda text: dict(json.loads(text)))
+        return self.staged(STATE, _state_of)
 
     def staged(self, name: str, parse: Callable[[str], Parsed]) -> Parsed:
         """What an earlier stage wrote into a file of the staging area.

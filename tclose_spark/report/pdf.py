@@ -43,6 +43,6 @@ def _with_own_colours(page: str) -> str:
     >>> _with_own_colours("<style>:root { --ink: #111; }</style><svg><rect style='fill: var(--ink)'/></svg>")[-37:]
     "<svg><rect style='fill: #111'/></svg>"
     """
-    colours = dict(re.findall(r"(--[\w-]+): (#\w+)", page.partition("}")[0]))
-    coloured = lambda svg: re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], svg[0])  # noqa: E731
+    colours = dict(re.findall(r"(--[\w-]+): (#\w+)", page.partition(":root {")[2].partition("}")[0]))
+    coloured = lambda svg: re.sub(r"var\((--[\w-]+)\)", lambda name: colours.get(name[1], name[0]), svg[0])  # noqa: E731
     return re.sub(r"<svg.*?</svg>", coloured, page, flags=re.DOTALL)

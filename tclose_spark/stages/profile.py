@@ -36,12 +36,14 @@ from tclose_spark.stages.preparation import (
     ROUNDED_AWAY,
     UNWEIGHED,
     Preparation,
+    holds_numbers,
     wrong_type,
 )
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
+from tclose_spark.stages.staging.sealed_settings import sealed_settings
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
@@ -91,10 +93,11 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         "state": state,
         "fingerprint": profile.fingerprint,
     }
+    record["sealed"] = sealed_settings(run)
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}
     record["warnings"] = [*profile_warnings(profile, run.spec), *named_identifiers(run.spec)]
-    record["repeated"] = [*certified_warnings(profile, run.spec)]
+    record["repeated"] = certified_warnings(profile)
     for warning in record["warnings"]:
         run.announce(f"note: {warning}")
 
@@ -313,7 +316,7 @@ def _check_quasi(table: Table, name: str, place: int, quasi: QuasiIdentifier, co
         problems.add(error)
     absent = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
     missing = absent - wrong  # values of another type were staged as missing
-    if missing == rows:
+    if holds_numbers(quasi) and missing == rows:
         problems.add(InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"))
     elif quasi.is_numeric and absent < rows:
         with problems.gathered():

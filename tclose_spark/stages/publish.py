@@ -8,7 +8,7 @@ removed first, and the new one is placed last. A publication that broke off cont
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -50,12 +50,18 @@ def list_files(run: Run) -> dict[str, Digests]:
         GuaranteeError: if a file that `verify` read or wrote is not as it was.
     """
     public, internal = digests(run.staging, PUBLIC), digests(run.staging, INTERNAL)
-    verified = run.state["stages"]["verify"]["files"]
-    changed = differences(verified, digests(run.staging, (*JUDGED, *VERDICT)))
-    if changed:
-        raise GuaranteeError(f"{run.staging.path()} was changed after it was verified: {changed[0]}")
+    require_verified(run, (*JUDGED, *VERDICT))
     page = digests(run.staging, [INTERNAL_REPORT])[INTERNAL_REPORT]
     return {"public": public, "internal": {**internal, REPORT: page}}
+
+
+def require_verified(run: Run, names: Sequence[str]) -> None:
+    """Raises GuaranteeError if one of these staged entries, of JUDGED and VERDICT, is not as `verify` left it."""
+    verified = run.state["stages"]["verify"]["files"]
+    of_names = {path: digest for path, digest in verified.items() if path.split("/")[0] in names}
+    changed = differences(of_names, digests(run.staging, names))
+    if changed:
+        raise GuaranteeError(f"{run.staging.path()} was changed after it was verified: {changed[0]}")
 
 
 def public_files(folder: Folder) -> dict[str, str]:

@@ -22,7 +22,7 @@ from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
-from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files
+from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files, require_verified
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
 from tclose_spark.stages.warnings import query_error_notes, query_errors
 from tclose_spark.table.domains import Profile
@@ -43,6 +43,7 @@ def write_reports(
 
     record: gets the exports and the SHA-256 of all files.
     """
+    require_verified(run, ["verification.json"])
     figures = run.staged("verification.json", json.loads)
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from tclose_spark.report.page import percent
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
@@ -27,12 +27,7 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     for domain in profile.sensitive:
         details = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
-    return (*sentences, *certified_warnings(profile, spec))
-
-
-def certified_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
-    """Those of them that the certificate has, too: identifiers that repeat, and weights that are rounded to 0."""
-    sentences = [repetition_warning(one) for one in profile.repeated]
+    sentences += certified_warnings(profile)
     weight = spec.attributes.weight
     if profile.rounded_away and weight is not None and weight.round_to is not None:
         sentences.append(
@@ -40,6 +35,11 @@ def certified_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
             f"and published as 0, because it is at most half of {float(weight.round_to):g}; use a smaller round_to"
         )
     return tuple(sentences)
+
+
+def certified_warnings(profile: Profile) -> list[str]:
+    """Those of them that the certificate has, too. Others may count suppressed rows."""
+    return [repetition_warning(one) for one in profile.repeated]
 
 
 def repetition_warning(one: Repetition) -> str:
@@ -144,13 +144,16 @@ def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float 
     cause = "" if worst is None else f"; {worst} loses most (NCP {known[worst]:.4f}), so leave it out, or make it finer"
     if worst is not None and known[worst] <= LITTLE:
         cause = f"; no quasi-identifier loses much (NCP at most {known[worst]:.4f})"
-    return [f"the table is nearly useless: half of random counts from it are wrong by more than {error:.0%}{cause}"]
+    wrong = math.floor(100 * error) if error <= 1 else 100
+    return [f"the table is nearly useless: half of random counts from it are wrong by {wrong}% or more{cause}"]
 
 
 def query_errors(worth: Mapping[str, float]) -> str:
-    """The errors of random counts from a release. Internal, as they are measured on raw rows."""
-    half, most = percent(worth["query_error"]), percent(worth["query_error_90"])
-    return f"half of random counts from the release are within {half} of the raw count, and 90% within {most}"
+    """The errors of random counts from a release, rounded up. They are measured on raw rows, so no public file has
+    them.
+    """
+    half, most = (math.ceil(1000 * worth[key]) / 10 for key in ("query_error", "query_error_90"))
+    return f"half of random counts from the release are within {half:g}% of the raw count, and 90% within {most:g}%"
 
 
 def mechanism_found(figure: Mapping[str, Any]) -> dict[str, Any]:

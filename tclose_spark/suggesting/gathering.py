@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.protocol import OpenedTable, Session, Table
 from tclose_spark.engine.sources import checked, frame_table, read_table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select, session_of, sized_shuffles
@@ -218,8 +219,11 @@ def gather_described(session: Session, opened: OpenedTable, most: int | None) ->
     if source.format != "csv" or "nullvalue" in map(str.lower, source.options) or not facts.null_word:
         return facts, source
     options = {**source.options, "nullValue": facts.null_word}
-    again = open_unknown_table(session, source.model_copy(update={"options": options, "columns": {}}))
-    return gather_facts(again, most), again.source
+    try:
+        again = open_unknown_table(session, source.model_copy(update={"options": options, "columns": {}}))
+        return gather_facts(again, most), again.source
+    except NeedsSparkError:  # nobody gave this option, so the facts keep the word, with a remark
+        return facts, source
 
 
 def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:

@@ -17,7 +17,7 @@ from broken_runs import (
     published,
     seconds_of,
 )
-from conftest import Trials
+from trials import Trials
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 

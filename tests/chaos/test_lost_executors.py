@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from broken_runs import LAST_WORDS, METHODS, Command, published, seconds_of, workers_of
-from conftest import Trials
+from trials import Trials
 
 KILLS = 3
 """In one run: Spark ends an application whose executors all die again and again."""

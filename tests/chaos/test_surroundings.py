@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from broken_runs import LAST_WORDS, Command, is_whole, nothing_public, published
-from conftest import Trials
+from trials import Trials
 
 METHOD = "closeness_tree"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from broken_runs import ROOT, Command, published
-from conftest import Trials
+from trials import Trials
 
 ORDERED, ARRIVED = "by_hash = rows.sorted_by_hash()", "by_hash = np.arange(len(rows.hash))"
 
@@ -14,8 +15,8 @@ ORDERED, ARRIVED = "by_hash = rows.sorted_by_hash()", "by_hash = np.arange(len(r
 def test_a_package_that_orders_rows_by_arrival_is_caught(
     trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
 ) -> None:
-    """A copy of the package whose rows keep the order in which they arrive. Its release of the same table in other
-    files is another one; that of this package is the same.
+    """A copy of the package whose rows keep the order in which they arrive. Its release of the same rows in another
+    order is another one; that of this package is the same.
     """
     double = tmp_path / "double"
     shutil.copytree(ROOT / "tclose_spark", double / "tclose_spark", ignore=shutil.ignore_patterns("__pycache__"))
@@ -25,8 +26,9 @@ def test_a_package_that_orders_rows_by_arrival_is_caught(
     turned = tmp_path / "turned"
     shutil.copytree(crowd, turned)
     files = sorted((turned / "people.parquet").glob("*.parquet"))
-    for place, file in enumerate(files):
-        file.rename(file.with_name(f"{len(files) - place}-turned.parquet"))
+    for file in files:
+        table = pq.read_table(file)
+        pq.write_table(table.take(range(table.num_rows - 1, -1, -1)), file)
     run_file = turned / "closeness_tree.yaml"
     run_file.write_text(run_file.read_text().replace(str(crowd), str(turned)))
     environment = {"PYTHONPATH": str(double)}

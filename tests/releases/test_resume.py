@@ -102,11 +102,15 @@ def test_what_is_resumed_is_the_release_of_an_unbroken_run(
         ("input", "the input has changed since it was read"),
         ("run file", "the staged run was made with another configuration"),
         ("version", "the staged run was made by another version of tclose_spark"),
+        ("secret", "a secret or the output has other settings than those of the staged run"),
+        ("output", "a secret or the output has other settings than those of the staged run"),
         ("rows", "the staged run failed, so its rows were removed"),
         ("nothing staged", "no run is staged whose profile is finished"),
     ],
 )
-def test_it_begins_again_if_something_has_changed(change: str, why: str, fresh: Path, open_run: OpenRun) -> None:
+def test_it_begins_again_if_something_has_changed(
+    change: str, why: str, fresh: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_off(open_run(fresh), "anonymize")
     staging, more = Path(open_run(fresh).staging.path()), ()
     if change == "input":
@@ -114,6 +118,10 @@ def test_it_begins_again_if_something_has_changed(change: str, why: str, fresh: 
         os.utime(table, ns=(table.stat().st_mtime_ns + 1,) * 2)
     elif change == "run file":
         more = ("privacy.k=6",)
+    elif change == "secret":
+        monkeypatch.setenv("TCLOSE_SECRET", "another one")
+    elif change == "output":
+        more = ("output.export=[csv]",)
     elif change == "version":
         state = json.loads((staging / "run.json").read_text())
         (staging / "run.json").write_text(json.dumps({**state, "version": "0.0.9"}))
@@ -174,6 +182,39 @@ def test_a_publication_that_broke_off_is_completed_once(fresh: Path, open_run: O
     again.announce = lines.append
     pipeline.release(again, resume=True)
     assert lines == ["note: completed a publication that broke off"]
+
+
+def test_a_publication_of_an_older_input_is_not_all(fresh: Path, open_run: OpenRun) -> None:
+    run = open_run(fresh, overwrite=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "_keep", lambda run: (_ for _ in ()).throw(KilledError))
+        with pytest.raises(KilledError):
+            pipeline.release(run)
+    table = fresh.parent / "people.parquet"
+    os.utime(table, ns=(table.stat().st_mtime_ns + 1,) * 2)
+    stages, line = resumed(open_run(fresh, overwrite=True))
+    assert stages == list(ORDER)
+    assert line == "resume     begins with profile: no run is staged whose profile is finished"
+
+
+def test_a_published_run_that_was_removed_begins_again(fresh: Path, open_run: OpenRun) -> None:
+    run = open_run(fresh)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "_keep", lambda run: (_ for _ in ()).throw(KilledError))
+        with pytest.raises(KilledError):
+            pipeline.release(run)
+    shutil.rmtree(run.public.path())
+    state = {**run.state, "stages": {**run.state["stages"], "publish": {"seconds": 0.0}}}
+    run.staging.write("run.json", json.dumps(state))
+    assert resumed(open_run(fresh))[0] == list(ORDER)
+
+
+def test_a_staged_file_that_is_lost_is_made_again(fresh: Path, open_run: OpenRun) -> None:
+    break_off(open_run(fresh), "report")
+    open_run(fresh).staging.remove("plan_report.json")
+    with pytest.raises(ConfigurationError, match=r"plan_report\.json is missing"):
+        pipeline.release(open_run(fresh), resume=True)
+    assert resumed(open_run(fresh))[0] == list(ORDER)
 
 
 def test_a_table_in_memory_is_read_again(fresh: Path, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_counts_that_are_mostly_wrong_are_warned_of(certificate, made):  # noqa:
     assert query_error_notes({**RAW, "worth": {"query_error": 0.5}}, losses) == []
     assert query_error_notes(None, losses) == []
     notes = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, losses)
-    useless = "the table is nearly useless: half of random counts from it are wrong by more than 51%"
+    useless = "the table is nearly useless: half of random counts from it are wrong by 51% or more"
     assert notes == [f"{useless}; age loses most (NCP 0.9000), so leave it out, or make it finer"]
     assert query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": None}) == [useless]
     fine = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.1, "city": 0.01})

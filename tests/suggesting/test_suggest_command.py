@@ -68,7 +68,7 @@ def test_a_release_shows_rows_on_a_terminal_only(
 ) -> None:
     shown: list[bool] = []
     monkeypatch.setattr("tclose_spark.api.release.release", lambda *given, **more: None)
-    monkeypatch.setattr("tclose_spark.cli.commands.show_release", lambda made, rows, as_json: shown.append(rows))
+    monkeypatch.setattr("tclose_spark.cli.commands.show_release", lambda made, rows, *more: shown.append(rows))
     path = run_file({"age": [1, 2], "sex": ["f", "m"], "disease": ["a", "b"]})
     for option in ([], ["--show"], ["--no-show"]):
         tclose("release", path, *option)

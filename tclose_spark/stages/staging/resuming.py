@@ -6,6 +6,7 @@ from tclose_spark.engine.sources import commit_of
 from tclose_spark.io.run import ORDER, Run
 from tclose_spark.stages.staging.area import has_rows
 from tclose_spark.stages.staging.input_states import state_of_inputs
+from tclose_spark.stages.staging.sealed_settings import sealed_settings
 from tclose_spark.version import __version__
 
 
@@ -13,8 +14,8 @@ def stage_to_resume(run: Run) -> str:
     """The first stage that is not finished, or the first one if the staged run cannot be continued. Announces which and
     why.
 
-    A staged run can be continued if this version made it, and it has this configuration, the current state of the
-    inputs (see `state_of_inputs`), and its rows.
+    A staged run can be continued if this version made it, and it has this configuration, these secrets and output
+    (`sealed_settings`), the current state of the inputs (see `state_of_inputs`), and its rows.
     """
     why = _why_not(run)
     if why is not None:
@@ -36,11 +37,16 @@ def _why_not(run: Run) -> str | None:
         return "the staged run was made by another version of tclose_spark"
     if not run.is_ours(ORDER[0]):
         return "the staged run was made with another configuration"
+    stages = run.state["stages"]
+    if stages.keys() >= set(ORDER):
+        return "the staged run was published"
+    if stages[ORDER[0]].get("sealed") != sealed_settings(run):
+        return "a secret or the output has other settings than those of the staged run"
     if not has_rows(run):
         return "the staged run failed, so its rows were removed"
     state = state_of_inputs(run, commit_of(run.session, run.spec.input))
     if state is None:
         return "this input has no files or versions that show whether it changed"
-    if run.state["stages"][ORDER[0]]["input"].get("state") != state:
+    if stages[ORDER[0]]["input"].get("state") != state:
         return "the input has changed since it was read"
     return None

@@ -1,22 +1,23 @@
-"""Every release that these tests publish is judged by the second implementation, in tests/oracle."""
+"""Releases of the pipeline that are judged by the second implementation as they are published."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from oracle.judge import judge
 
+from oracle.judge import judge
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 
 
-@pytest.fixture(scope="module", autouse=True)
-def judged_by_the_oracle() -> Iterator[None]:
-    """Fails a test that publishes what the oracle does not accept."""
+@contextmanager
+def all_judged() -> Iterator[None]:
+    """Fails a test that publishes what the oracle does not accept during the body."""
     publish = pipeline.publish
 
     def publish_and_judge(run: Run) -> Any:
@@ -37,6 +38,12 @@ def judged(run: Run) -> list[str]:
     changed = any(column.text is not None or getattr(column, "date_format", None) for column in columns)
     is_file = source.format == "parquet" and Path(source.path).is_file()
     raw = pq.read_table(source.path) if is_file and not changed else None
+    if raw is not None and not {*attributes.sensitive_attributes, *attributes.insensitive_attributes} <= {
+        *raw.column_names
+    }:
+        raw = None  # columns have other names in the input, or the test has replaced it
+    if not Path(run.public.path()).exists():
+        return []  # behind a URI
     try:
         return judge(Path(run.public.path()), raw, attributes.insensitive_attributes)
     except OverflowError:  # years that Python's dates do not have

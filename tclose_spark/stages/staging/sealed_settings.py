@@ -1,0 +1,22 @@
+"""What a staged run depends on beside its configuration: the secrets, and where and how its output is written."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+
+from tclose_spark.io.run import Run
+from tclose_spark.table.columns.pseudonyms import PseudonymKeys
+
+
+def sealed_settings(run: Run) -> str:
+    """A keyed hash of the secrets and of the run file's `output`. It is equal for equal ones, and reveals none.
+
+    Raises:
+        ConfigurationError: if the secret of a pseudonym is missing or too short.
+    """
+    keys = PseudonymKeys.of(run.spec.attributes.pseudonyms, run.secret).keys
+    secrets = {column: hmac.digest(key, b"sealed", "sha256").hex() for column, (key, _) in keys.items()}
+    text = json.dumps([secrets, run.spec.output.model_dump(mode="json")], sort_keys=True)
+    return hmac.new(run.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
