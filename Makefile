@@ -42,7 +42,7 @@ tested: $(READY)  ## Try all damages and hostile inputs, and record how many wer
 	TCLOSE_RECORD=1 $(BIN)/pytest tests/damages tests/hostile
 
 chaos: $(READY)  ## Break runs on purpose: kills, full disks, two at once, other clocks. An hour; CHAOS_TRIALS=0.1 is a tenth.
-	TCLOSE_RECORD=1 CHAOS_TRIALS=$${CHAOS_TRIALS:-1} PYTHONPATH=tests/chaos $(BIN)/pytest -p trials tests/chaos
+	TCLOSE_RECORD=1 CHAOS_TRIALS=$${CHAOS_TRIALS:-1} PYTHONPATH=tests:tests/chaos $(BIN)/pytest -p trials tests/chaos
 
 fuzz: $(READY)  ## Draw tables and run files for FUZZ_SECONDS (an hour), and judge each release.
 	TCLOSE_RECORD=1 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} FUZZ_EXAMPLES=5000 $(BIN)/pytest tests/fuzz

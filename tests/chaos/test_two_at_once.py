@@ -41,8 +41,8 @@ def test_two_runs_to_one_place(trials: Trials, crowd: Path, fingerprints: dict[s
 def test_readers_while_a_release_is_replaced(
     trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path
 ) -> None:
-    """A reader that opens the release has the rows of one release, and its certificate. If it is replaced while a reader
-    opens its files, the reader gets an error and opens it again.
+    """A reader that opens the release has the rows of one release, and its certificate. If it is replaced while a
+    reader opens its files, the reader gets an error and opens it again.
     """
     output, methods, seen = tmp_path / "out", ("closeness_tree", "stack_and_deal"), set()
     counts, wrong, stop = {fingerprints[name]: None for name in methods}, [], threading.Event()
