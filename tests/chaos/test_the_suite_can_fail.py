@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from broken_runs import ROOT, Command, published
 from trials import Trials
@@ -28,7 +29,7 @@ def test_a_package_that_orders_rows_by_arrival_is_caught(
     files = sorted((turned / "people.parquet").glob("*.parquet"))
     for file in files:
         table = pq.read_table(file)
-        pq.write_table(table.take(range(table.num_rows - 1, -1, -1)), file)
+        pq.write_table(table.take(pa.array(range(table.num_rows - 1, -1, -1))), file)
     run_file = turned / "closeness_tree.yaml"
     run_file.write_text(run_file.read_text().replace(str(crowd), str(turned)))
     environment = {"PYTHONPATH": str(double)}
