@@ -36,8 +36,8 @@ def record(part: str, what: str, tried: int, as_required: int) -> None:
 def table_of(known: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
     """The figures as a table of the page."""
     rows = ["| what | tried | as required | again |", "|---|---|---|---|"]
-    for part, figures in known.items():
-        for what, one in figures.items():
+    for part, figures in sorted(known.items()):
+        for what, one in sorted(figures.items()):
             rows.append(f"| {part}: {what} | {one['tried']:,} | {one['as required']:,} | `{COMMANDS[part]}` |")
     return "\n".join(["", *rows, "", ""])
 
