@@ -269,8 +269,8 @@ def release(
     overwrite: replace a finished output once the new one is verified.
     if_changed: skip the run if the published release already matches the input, spec and hierarchies; otherwise replace
         it. A table in memory never matches.
-    resume: continue a run that broke off with the stage that was not finished, if the input and the spec are the same;
-        otherwise begin again. A table in memory is never the same.
+    resume: continue a run that broke off with the stage that was not finished, if the input, the spec and the secrets
+        are the same; otherwise begin again. A table in memory is never the same.
     overrides: of keys of the spec, such as `["privacy.k=20"]`.
     log: takes the messages of the stages, a line at a time; None for silence.
     progress: shows the progress over rows.

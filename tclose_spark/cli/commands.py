@@ -100,8 +100,8 @@ def release(
         bool,
         typer.Option(
             "--resume",
-            help="Continue a run that broke off with the stage that was not finished, if the input and the run file "
-            "are the same; otherwise begin again.",
+            help="Continue a run that broke off with the stage that was not finished, if the input, the run file and "
+            "the secrets are the same; otherwise begin again.",
         ),
     ] = False,
     rows: Annotated[

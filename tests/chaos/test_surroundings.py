@@ -30,6 +30,12 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def ended_well(done: subprocess.CompletedProcess[str], output: Path) -> bool:
+    """Whether a command released the whole table, or refused in words and left nothing public."""
+    ended = is_whole(output) if done.returncode == 0 else nothing_public(output)
+    return ended and done.returncode in (0, 2) and "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.parametrize("place", ["internal", "public", "temporary"])
 def test_full_disk(
@@ -45,16 +51,11 @@ def test_full_disk(
                 how = {"environment": {"TMPDIR": str(small), "SPARK_LOCAL_DIRS": str(small)}}
             command = Command(crowd / f"{METHOD}.yaml", output, engine, **how)
             done = command.run()
-            public = small if place == "public" else output
-            ended = is_whole(public) if done.returncode == 0 else nothing_public(public)
+            ended = ended_well(done, small if place == "public" else output)
         shutil.rmtree(output, ignore_errors=True)
         again = Command(crowd / f"{METHOD}.yaml", output, engine, ("--overwrite",)).run()
         trials.well(
-            done.returncode in (0, 2)
-            and "Traceback" not in done.stderr
-            and ended
-            and again.returncode == 0
-            and published(output) == fingerprints[METHOD],
+            ended and again.returncode == 0 and published(output) == fingerprints[METHOD],
             f"{kilobytes} kB, exit {done.returncode} and {again.returncode}: {done.stderr[-LAST_WORDS:]}",
         )
 
@@ -64,14 +65,10 @@ def test_few_file_handles(trials: Trials, crowd: Path, fingerprints: dict[str, s
         output, handles = tmp_path / str(number), 24 + 8 * number
         limited = Command(crowd / f"{METHOD}.yaml", output, "local", wrapped=("prlimit", f"--nofile={handles}"))
         done = limited.run()
-        ended = is_whole(output) if done.returncode == 0 else nothing_public(output)
+        ended = ended_well(done, output)
         again = Command(limited.run_file, output, "local", ("--overwrite",)).run()
         trials.well(
-            done.returncode in (0, 2)
-            and "Traceback" not in done.stderr
-            and ended
-            and again.returncode == 0
-            and published(output) == fingerprints[METHOD],
+            ended and again.returncode == 0 and published(output) == fingerprints[METHOD],
             f"{handles} handles, exit {done.returncode} and {again.returncode}: {done.stderr[-LAST_WORDS:]}",
         )
 

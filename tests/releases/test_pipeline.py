@@ -674,15 +674,21 @@ def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run:
         pipeline.plan(run)
 
 
-def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+def progress_of(run: Run) -> list[tuple[int, int]]:
+    """What the run will show: (finished rows, all rows)."""
     shown: list[tuple[int, int]] = []
 
     @contextmanager
     def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: shown.append((done, total))
 
-    run = open_run(tree_conf, f"output.path={tmp_path}/out")
     run.progress = progress
+    return shown
+
+
+def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
+    run = open_run(tree_conf, f"output.path={tmp_path}/out")
+    shown = progress_of(run)
     run_stages(run, "profile", "plan")
     rows = run.state["stages"]["profile"]["input"]["rows"]
     with pytest.MonkeyPatch.context() as patch:
@@ -696,14 +702,8 @@ def test_progress_counts_rows(small_blocks: None, tree_conf: Path, open_run: Ope
 
 def test_progress_within_a_block_is_shown(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
     """This process counts the sweeps over a block's rows. Work in memory before a release does not count."""
-    shown: list[tuple[int, int]] = []
-
-    @contextmanager
-    def progress(total: int) -> Iterator[Callable[[int], None]]:
-        yield lambda done: shown.append((done, total))
-
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
-    run.progress = progress
+    shown = progress_of(run)
     begin_block(10**9, 2)
     step()
     run_stages(run, "profile", "plan")
