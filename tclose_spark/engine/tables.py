@@ -63,6 +63,11 @@ def rename(table: Table, names: Sequence[str]) -> Table:
     return engine_of(table).rename(table, names)
 
 
+def union(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, which have the same columns of the same types. There is at least one table."""
+    return engine_of(tables[0]).union(tables)
+
+
 def map_batches(table: Table, mapper: Mapper, schema: pa.Schema) -> Table:
     """The rows that a mapper makes of each partition."""
     return engine_of(table).map_batches(table, mapper, schema)

@@ -54,6 +54,10 @@ class LocalEngine:
     def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
         return table.renamed(names)
 
+    def union(self, tables: Sequence[LocalTable]) -> LocalTable:
+        parts = tuple(part for table in tables for part in table.partitions)
+        return LocalTable(tables[0].session, tables[0].schema, parts)
+
     def map_batches(self, table: LocalTable, mapper: Mapper, schema: pa.Schema) -> LocalTable:
         parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
         return LocalTable(table.session, schema, parts)

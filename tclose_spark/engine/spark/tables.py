@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import reduce
 from typing import Any, Generic
 
 import pyarrow as pa
@@ -75,6 +76,9 @@ class SparkEngine:
 
     def rename(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
         return table.toDF(*names)
+
+    def union(self, tables: Sequence[DataFrame]) -> DataFrame:
+        return reduce(DataFrame.union, tables)
 
     def map_batches(self, table: DataFrame, mapper: Mapper, schema: pa.Schema) -> DataFrame:
         return workers.map_batches(table, mapper, spark_schema(schema))
