@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tclose_spark.checks.atoms import Line, judge_line
 from tclose_spark.checks.classes.class_table import (
     ClassMeasure,
     JudgedAttribute,
@@ -107,6 +108,7 @@ def verify_release(
     people: Table | None = None,
     population: Table | None = None,
     populations: Populations = NO_POPULATIONS,
+    line: Line | None = None,
 ) -> Verdict:
     """The verdict on a written release. Writes its class table to `classes_path`.
 
@@ -115,6 +117,7 @@ def verify_release(
     people: `internal/people`, if people are counted.
     population: the people of the population, if the run file names a table of them.
     populations: by column of areas, the people of each area, if the run file's profile names them.
+    line: the earlier releases that the release continues.
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
@@ -162,12 +165,16 @@ def verify_release(
             if whose is not None and required is not None:
                 left_class = whose.suppressed_class(spec.privacy.k, attributes, required)
         of_people = None if whose is None else _people_figures(whose, figures, attributes)
+        judged_line = None
+        if line is not None and people is not None and required is not None:
+            judged_line = judge_line(line, people, labels, spec.privacy.k, quasi, attributes, required)
         worst = worst_classes(tallies, labels, figures, of_whole)
         risks = _risks(spec.privacy, classes, quasi, hierarchies, release, population, counts_people=whose is not None)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
         problems += whose.apart()
     problems += [violation(broken) for broken in figures.broken]
+    problems += [] if judged_line is None else judged_line.problems
     problems += [] if risks is None or spec.privacy.risk is None else risks.broken(spec.privacy.risk)
     far = [unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [*far, *(notes if far else [])]
@@ -216,6 +223,8 @@ def verify_release(
     }
     if of_people is not None:
         figures_of["people"] = of_people
+    if judged_line is not None:
+        figures_of["earlier"] = judged_line.figures
     if risks is not None:
         figures_of["risks"] = risks.to_json()
     if (weight := spec.attributes.published_weight) is not None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
-LINKED, PEOPLE = "linked", "people"
+LINKED, PEOPLE, ATOMS, HISTORY = "linked", "people", "atoms", "history.json"
 PUBLIC = ("release", *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"
@@ -224,13 +224,23 @@ class Run:
         people = f" {json.dumps(self.populations, sort_keys=True)}" if self.populations else ""
         return _sha256(f"{self._run_file.fingerprint} {json.dumps(trees)}{people}")
 
+    @property
+    def earlier(self) -> Folder | None:
+        """The folder `internal` of the earlier run whose release this one continues; it may be this run's own."""
+        after = self.spec.output.after
+        return None if after is None else open_folder(f"{after}/internal", self.session)
+
     @cached_property
     def secret(self) -> str:
-        """The key of all hashes: TCLOSE_SECRET, or the random one in `internal/secret`, created by the first run."""
+        """The key of all hashes: TCLOSE_SECRET, or the one in `internal/secret`. The first run makes that at random, or
+        takes that of the earlier release that it continues.
+        """
         if self._secret is not None:
             return self._secret
         if not self.internal.exists("secret"):
-            self.internal.write("secret", secrets.token_hex(32), private=True)
+            earlier = self.earlier
+            given = earlier.read("secret") if earlier is not None and earlier.exists("secret") else ""
+            self.internal.write("secret", given.strip() or secrets.token_hex(32), private=True)
         return self.internal.read("secret").strip()
 
     @property

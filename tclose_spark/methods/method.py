@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -128,8 +128,10 @@ class PlanReport:
 class Plan(Protocol):
     """The decisions of a method: small, serializable as JSON, and enough for every row to find its class."""
 
-    figures: ClassVar[Mapping[str, Literal["sum", "max"]]]
-    """What tasks report on their work, and how the figures of all tasks are combined."""
+    @property
+    def figures(self) -> Mapping[str, Literal["sum", "max"]]:
+        """What tasks report on their work, and how the figures of all tasks are combined."""
+        ...
 
     @property
     def tasks(self) -> int:

@@ -9,6 +9,7 @@ verifier counts people exactly.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -99,13 +100,36 @@ def _are_diverse(firsts: Histograms, a: ResolvedSensitive) -> NDArray[np.bool_]:
 def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
     """The attributes of a table with the first row of each person, whose rows are its people."""
     assert attributes.people is not None
-    rows = attributes.cell_rows * attributes.people.first
+    return replace(with_cell_rows(attributes, attributes.cell_rows * attributes.people.first), people=None)
+
+
+def with_cell_rows(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAttributes:
+    """The attributes of a part of a table, with the part's distributions. rows: of the part by cell, shape (cells,)."""
     sensitive = []
     for a in attributes.sensitive:
         counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
         domain = replace(a.domain, counts=tuple(counts.tolist()))
         sensitive.append(replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy)))
-    return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows, people=None)
+    return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows)
+
+
+def distances_of(attributes: ResolvedAttributes, k: int, rows: IntArray) -> list[Fraction]:
+    """How far a part of the table is from the whole, by sensitive attribute: the distance over rows, or that over
+    people with its margin if it is larger. rows: of the part by cell, shape (cells,).
+    """
+    some, found = np.flatnonzero(rows), []
+    over_people = PeopleRequirement(attributes, k).distances() if attributes.people is not None else ()
+    for i, a in enumerate(attributes.sensitive):
+        values = attributes.cells[some, a.column]
+        part = Histograms.tally(np.zeros_like(some), values, rows[some], 1, len(a.domain.values))
+        numerator = int(a.distance.numerators(part)[0])
+        far = Fraction(numerator, a.distance.scale * attributes.rows * int(rows.sum()))
+        if over_people and attributes.people is not None:
+            shares: Any = rows[some] * attributes.people.share[some]
+            people = Histograms.tally(np.zeros_like(some), values, shares, 1, len(a.domain.values))
+            far = max(far, Fraction(float(over_people[i].distances(people)[0]) + MARGIN))
+        found.append(far)
+    return found
 
 
 def require_constant(attributes: ResolvedAttributes) -> None:

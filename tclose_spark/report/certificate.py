@@ -60,6 +60,7 @@ def build_certificate(
         "counts": COUNTS if "people" not in figures else COUNTS_OF_PEOPLE,
         "input": {"rows": rows, "version": version},
         **({"people": _people(spec, figures["people"], rows)} if "people" in figures else {}),
+        **({"earlier": figures["earlier"]} if "earlier" in figures else {}),
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
         "guarantees": {

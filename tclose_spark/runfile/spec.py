@@ -104,6 +104,10 @@ class Output(Section):
     """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
+    after: str | None = None
+    """The output folder of the earlier release that this one continues: people who stay keep their atom. It may be this
+    run's own output, which then has no earlier release at first.
+    """
     keep_linked: bool = False
     """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
@@ -314,6 +318,32 @@ class ReleaseSpec(Section):
         for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
             if other is not None:
                 raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
+        return self
+
+    @model_validator(mode="after")
+    def _continuing(self) -> Self:
+        if self.output.after is None:
+            return self
+        person, quasi = self.attributes.person, self.attributes.quasi_identifiers
+        if person is None or person.rows != "together":
+            raise ValueError(
+                "output.after: people are recognized by attributes.person; expected its column, with rows: together"
+            )
+        if not self.method.gathers_people or self.method.promises_disjoint:
+            raise ValueError(
+                "output.after: people who stay keep their classes, whose regions may overlap; expected method: "
+                "{name: closeness_tree} with overlap: allowed"
+            )
+        if self.privacy.of != "released":
+            raise ValueError(
+                "output.after: with privacy.of: input, the distribution of suppressed people is public, and they are "
+                "no atoms; expected privacy.of: released"
+            )
+        if coarse := [name for name, one in quasi.items() if one.coarsest is not None]:
+            raise ValueError(
+                f"output.after: classes of people who stay may need coarser labels than "
+                f"attributes.quasi_identifiers.{coarse[0]}.coarsest; leave out one of them"
+            )
         return self
 
     @model_validator(mode="after")

@@ -24,10 +24,11 @@ from tclose_spark.engine.tables import (
     session_of,
     task_sum,
     the_task,
+    write_delta,
     write_tables,
 )
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import LINKED, PEOPLE, Run
+from tclose_spark.io.run import ATOMS, LINKED, PEOPLE, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -35,6 +36,8 @@ from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
+from tclose_spark.stages.line.earlier import earlier_release
+from tclose_spark.stages.line.published_atoms import published_atoms, with_newcomers
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
 from tclose_spark.stages.observers.minimality import MinimalityCounter
@@ -84,7 +87,7 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
     """Writes the release and its private observations to the staging area. record: gets both fingerprints."""
     profile, columns = read_profile(run), read_columns(run)
     attributes = resolved_attributes(run, profile)
-    plan = read_plan(run, attributes)
+    plan = read_plan(run, attributes, profile.continued)
     anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns)
     written = _write(run, anonymizer)
     if anonymizer.notes_values:
@@ -97,8 +100,20 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
             written = _write(run, anonymizer)
     run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
     run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
+    if profile.continued:
+        _write_atoms(run, anonymizer)
     hashed = {"raw": written.raw, "published": written.published, "people": written.people}
     record |= {"written": {side: str(one) for side, one in hashed.items() if one is not None}, "method": written.method}
+
+
+def _write_atoms(run: Run, anonymizer: Anonymizer) -> None:
+    """Writes the atoms of the earlier releases, and those of newcomers."""
+    earlier = earlier_release(run)
+    assert earlier is not None
+    people, labels = read_delta(run.session, run.staging.path(PEOPLE)), [*dict(anonymizer.generalizer.schema())]
+    published = published_atoms(people, labels, [*run.spec.attributes.sensitive_attributes], earlier.next_number)
+    run.staging.remove(ATOMS)
+    write_delta(with_newcomers(earlier.atoms(), published), run.staging.path(ATOMS))
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:

@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tclose_spark.io.run import Run
+from tclose_spark.methods.atoms import plan_atoms
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import PlanningInput, PlanReport, method_of, require_supersets
+from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
 from tclose_spark.methods.people import require_constant
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import PLAN, PLAN_REPORT, resolved_attributes
@@ -24,7 +25,9 @@ def make_plan(run: Run, profile: Profile, table: EncodedTable, record: dict[str,
     def log(line: str) -> None:
         run.announce(f"{'plan':<10} {line}")
 
-    made = method_of(run.spec.method).make_plan(planning_input(run.spec, resolved_attributes(run, profile), table, log))
+    given = planning_input(run.spec, resolved_attributes(run, profile), table, log)
+    make: Callable[[PlanningInput], Plan] = method_of(run.spec.method).make_plan
+    made = plan_atoms(given, make) if profile.continued else make(given)
     report = made.report()
     if "k" in record:
         report = replace(report, details={**report.details, "k": record["k"]})

@@ -54,8 +54,8 @@ class Preparation:
     pseudonyms: PseudonymKeys
 
     @staticmethod
-    def of(schema: pa.Schema, spec: ReleaseSpec, secret: str) -> Preparation:
-        """The preparation of a table with this schema. secret: the run's."""
+    def of(schema: pa.Schema, spec: ReleaseSpec, secret: str, continued: bool = False) -> Preparation:
+        """The preparation of a table with this schema. secret: the run's. continued: see StagedColumns."""
         identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
         person = [] if spec.attributes.person is None else [spec.attributes.person.column]
@@ -63,7 +63,7 @@ class Preparation:
         return Preparation(
             spec=spec,
             read=[*dict.fromkeys([*spec.attributes.inputs, *identifiers, *marked, *weight]), *person],
-            columns=StagedColumns.of(schema, spec),
+            columns=StagedColumns.of(schema, spec, continued),
             marks=marks,
             identifiers=identifiers,
             pseudonyms=PseudonymKeys.of(spec.attributes.pseudonyms, secret),

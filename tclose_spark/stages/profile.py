@@ -29,6 +29,8 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
+from tclose_spark.stages.line.earlier import earlier_release, members_line
+from tclose_spark.stages.line.membership import members_of
 from tclose_spark.stages.preparation import (
     BROKEN,
     DAMAGED,
@@ -43,10 +45,11 @@ from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROW
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
-from tclose_spark.stages.staging.sealed_settings import sealed_settings
+from tclose_spark.stages.staging.sealed_settings import sealed_secret, sealed_settings
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
+from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
@@ -74,12 +77,18 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     version = None if commit is None else commit.version
     state = state_of_inputs(run, commit)
     table = read_table(run.session, source, version, run.spec.attributes.inputs)
+    earlier = earlier_release(run)
     try:
         path = run.staging.path(STAGED_ROWS)
-        profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
+        profile, trees = profile_table(
+            table, run.spec, run.hierarchies, path, run.secret, version, None if earlier is None else earlier.atoms()
+        )
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
-        columns, batches = StagedColumns.of(schema_of(table), run.spec), staged_batches(run.session, path)
+        columns, batches = (
+            StagedColumns.of(schema_of(table), run.spec, earlier is not None),
+            staged_batches(run.session, path),
+        )
         insensitive = guard_insensitive(batches, columns, run.spec, profile, attributes.quasi_identifiers)
     except BaseException:
         drop_rows(run)
@@ -94,6 +103,11 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         "fingerprint": profile.fingerprint,
     }
     record["sealed"] = sealed_settings(run)
+    if run.spec.attributes.person is not None:
+        record["secret_of_people"] = sealed_secret(run)
+    if earlier is not None and profile.people is not None and profile.people.members is not None:
+        record["earlier"] = {"releases": list(earlier.history), "atoms": str(earlier.fingerprint())}
+        run.announce(members_line(profile.people.members))
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}
     record["warnings"] = [*profile_warnings(profile, run.spec), *named_identifiers(run.spec)]
@@ -109,9 +123,12 @@ def profile_table(
     staged: str,
     secret: str,
     version: int | None = None,
+    atoms: Table | None = None,
 ) -> tuple[Profile, dict[str, Hierarchy]]:
     """The profile of a raw table, and its hierarchies by column: the given ones, and those built from its values. One
     pass over the table, which stages the rows at the path `staged`.
+
+    atoms: people of earlier releases (`table.atoms.ATOMS`), if the release continues one.
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names each such column,
@@ -125,10 +142,11 @@ def profile_table(
             check(schema, spec)
     problems.raise_found()
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
-    preparation = Preparation.of(schema, spec, secret)
+    preparation = Preparation.of(schema, spec, secret, continued=atoms is not None)
+    members, count = (None, None) if atoms is None else members_of(table, spec, secret, atoms)
     with errors_translated(source):
         raw = select(table, preparation.read)
-        raw = raw if spec.attributes.person is None else by_person(raw, secret)
+        raw = raw if spec.attributes.person is None else by_person(raw, secret, members)
         write_rows(map_batches(raw, _stager(preparation, secret), STAGED), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
@@ -142,7 +160,10 @@ def profile_table(
     values = [value for histogram in counted.histograms for key in histogram for value in key]
     if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
         check_text(source)
-    return _profile_of(table, spec, counted, hierarchies, version)
+    profile, trees = _profile_of(table, spec, counted, hierarchies, version)
+    if count is not None and profile.people is not None:
+        profile = replace(profile, people=replace(profile.people, members=count()))
+    return profile, trees
 
 
 def _profile_of(
@@ -223,9 +244,11 @@ def _stager(preparation: Preparation, secret: str) -> Mapper:
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + (columns.person is not None))
         for batch in batches if columns.person is None else whole_people(batches):
             if batch.num_rows:
+                atom = [batch[ATOM]] if columns.continued else []
+                batch = batch.drop_columns([ATOM]) if atom else batch
                 held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
                 hashes = keyed.of_rows([*columns.keyed(held), *person])
-                of_person, varying = person_columns(columns, held, person, hashes)
+                of_person, varying = person_columns(columns, held, person, hashes, atom)
                 marked, hashed = preparation.marked(batch), preparation.hashed(batch)
                 tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch))
                 staged_columns = [*map(_narrow, [*held, *of_person]), pa.array(hashes)]

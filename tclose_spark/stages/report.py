@@ -10,7 +10,7 @@ from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -20,6 +20,7 @@ from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.runfile.suggested import change_notes, changes_of
+from tclose_spark.stages.line.earlier import history_entry
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files, require_verified
@@ -50,6 +51,9 @@ def write_reports(
     run.staging.write(REPORT, render_report(certificate, figures))
     run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
     run.staging.write(CONTRACT, contract_yaml(certificate, figures))
+    if (earlier := state["stages"]["profile"].get("earlier")) is not None:
+        history = [*earlier["releases"], history_entry(certificate)]
+        run.staging.write(HISTORY, json.dumps(history, indent=1), private=True)
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = _raw_versus_released(run, measure_raw_versus_released)

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tclose_spark.checks.atoms import Line
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
+from tclose_spark.io.run import ATOMS, CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
@@ -41,13 +42,20 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     stages = state["stages"]
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     release, path = read_delta(run.session, folder.path("release")), folder.path("release")
-    people = None
+    people, line, evidence_folder = None, None, run.staging if folder is run.staging else run.internal
     if run.spec.attributes.person is not None:
-        evidence_folder = run.staging if folder is run.staging else run.internal
         people = read_delta(run.session, evidence_folder.path(PEOPLE))
+    if (earlier := stages["profile"].get("earlier")) is not None:
+        line = Line(
+            atoms=read_delta(run.session, evidence_folder.path(ATOMS)),
+            releases=tuple(entry["fingerprint"] for entry in earlier["releases"]),
+            before=earlier["atoms"],
+        )
     trees, areas = run.public_hierarchies, run.populations
     with opened_population(run) as population:
-        return verify_release(release, path, run.spec, profiled, trees, evidence, classes, people, population, areas)
+        return verify_release(
+            release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line
+        )
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:

@@ -146,6 +146,11 @@ class Profile:
         """The rows of each cell, shape (cells,)."""
         return np.array(self.cell_counts, dtype=np.int64)
 
+    @property
+    def continued(self) -> bool:
+        """Whether the release continues an earlier one, so that people have atoms."""
+        return self.people is not None and self.people.members is not None
+
     def to_json(self) -> str:
         """The profile as text that `from_json` reads."""
         return json.dumps(asdict(self))

@@ -24,17 +24,33 @@ ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 
 
 @dataclass(frozen=True, kw_only=True)
+class Members:
+    """The people of earlier releases, as the input has them.
+
+    left: not in the input. changed: there with other sensitive values. stayed: there, in an atom that is whole.
+    withheld: there, in an atom that is not whole, those who changed among them.
+    """
+
+    left: int
+    changed: int
+    stayed: int
+    withheld: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class People:
     """The people of the input.
 
     people: how many there are.
     sizes: the numbers of rows that people have, ascending.
     varying: by quasi-identifier, how many people have several values of it.
+    members: if the release continues an earlier one, so that people have atoms (see `table.atoms`).
     """
 
     people: int
     sizes: tuple[int, ...]
     varying: tuple[int, ...]
+    members: Members | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +91,11 @@ class PersonRows:
         return len(np.unique(self.lead[codes != codes[self.lead]]))
 
 
+def person_hash(secret: str) -> RowHash:
+    """The hash of people that a run's secret keys."""
+    return RowHash.of(f"person {secret}", 1)
+
+
 def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
     """The hash of the person of each row, an int64; missing where the column is missing, NaN, empty or blank."""
     known = column.is_valid()
@@ -97,8 +118,8 @@ def ranks(column: pa.Array) -> IntArray:
     return place[codes_of(distinct)]
 
 
-def whole_people(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows that are sorted by PERSON, some at once, so that the rows of a person come together."""
+def whole_people(batches: Iterable[pa.RecordBatch], key: str = PERSON) -> Iterator[pa.RecordBatch]:
+    """Rows that are sorted by PERSON (or another key), some at once, so that the rows of a person come together."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -108,7 +129,7 @@ def whole_people(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             continue
         table = pa.Table.from_batches(held).combine_chunks()
         (whole,) = table.to_batches()
-        person = whole[PERSON].fill_null(0).to_numpy()
+        person = whole[key].fill_null(0).to_numpy()
         others = np.flatnonzero(person != person[-1])
         last = int(others[-1]) + 1 if len(others) else 0  # where the last person begins, who may go on
         if last:

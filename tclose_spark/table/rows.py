@@ -28,6 +28,7 @@ class Rows:
     hash: a keyed 64-bit hash of the record's content, including insensitive columns and the person. Records with equal
         hash and codes are alike, so (hash, codes) orders records by content only.
     person: if people are counted, a keyed hash of the record's person, shape (n,).
+    atom: if the release continues an earlier one, the atom of the record's person, shape (n,): see `table.atoms`.
     lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
     absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n, quasi-identifiers).
     """
@@ -38,6 +39,7 @@ class Rows:
     person: IntArray | None = None
     lead: tuple[IntArray, ...] | None = None
     absent: BoolArray | None = None
+    atom: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -57,6 +59,7 @@ class Rows:
             None if self.person is None else self.person[index],
             None if self.lead is None else tuple(q[index] for q in self.lead),
             None if self.absent is None else self.absent[index],
+            None if self.atom is None else self.atom[index],
         )
 
     @property
@@ -64,7 +67,7 @@ class Rows:
         """The records as methods see them: each with the quasi-identifiers of the first record of its person, so that
         those of a person go together.
         """
-        return self if self.lead is None else Rows(self.lead, self.cell, self.hash, self.person)
+        return self if self.lead is None else replace(self, quasi=self.lead, lead=None, absent=None)
 
     @property
     def raw(self) -> Rows:
@@ -95,6 +98,7 @@ class Rows:
 
         people, leads = [p for part in parts if (p := part.person) is not None], [part.lead for part in parts]
         absent = [a for part in parts if (a := part.absent) is not None]
+        atoms = [atom for part in parts if (atom := part.atom) is not None]
         return Rows(
             joined([part.quasi for part in parts]),
             np.concatenate([part.cell for part in parts]),
@@ -102,6 +106,7 @@ class Rows:
             np.concatenate(people) if people else None,
             joined([lead for lead in leads if lead is not None]) or None,
             np.concatenate(absent) if absent else None,
+            np.concatenate(atoms) if atoms else None,
         )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
@@ -200,13 +205,14 @@ class Codec:
             codes, absent = self._codes(quasi, hashes)
             return Rows(codes, self._cells_of(places), hashes, absent=absent)
         person, size, first, *lead = of_person
+        atom = lead.pop(0).to_numpy() if self.people.members is not None else None
         places.append(np.searchsorted(self.people.sizes, size.to_numpy()))
         places.append(first.cast(pa.int64()).to_numpy())
         people = person.to_numpy()
         keys = people.view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
         codes, absent = self._codes(quasi, keys)
         cell, leads = self._cells_of(places), self._codes(lead, keys)[0] if self.leads else None
-        return Rows(codes, cell, hashes, people, leads, absent)
+        return Rows(codes, cell, hashes, people, leads, absent, atom)
 
     def _codes(self, columns: Sequence[pa.Array], keys: HashArray) -> tuple[tuple[IntArray, ...], BoolArray | None]:
         """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn code."""
@@ -256,6 +262,7 @@ class Codec:
             ("hash", "<u8"),
             ("cell", "<i4"),
             *([("person", "<i8")] if self.people is not None else []),
+            *([("atom", "<i8")] if self.people is not None and self.people.members is not None else []),
         ]
         for kind in "ql" if self.leads else "q":
             for i, domain in enumerate(self.quasi):
@@ -272,6 +279,8 @@ class Codec:
         packed["cell"] = rows.cell
         if rows.person is not None:
             packed["person"] = rows.person
+        if rows.atom is not None:
+            packed["atom"] = rows.atom
         if self.draws:
             packed["absent"] = False if rows.absent is None else rows.absent
         for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
@@ -294,7 +303,8 @@ class Codec:
         ]
         person = None if self.people is None else packed["person"].copy()
         leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
-        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent)
+        atom = packed["atom"].copy() if self.people is not None and self.people.members is not None else None
+        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent, atom)
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""

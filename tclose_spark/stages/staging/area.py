@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import Run
+from tclose_spark.methods.atoms import AtomsPlan
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan, method_of
 from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
@@ -32,10 +35,14 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
     return ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies, run.spec.privacy.n)
 
 
-def read_plan(run: Run, attributes: ResolvedAttributes) -> Plan:
-    """The plan of the run's method."""
-    tree = run.staged(PLAN, json.loads)
-    return method_of(run.spec.method).read_plan(tree, attributes, run.spec.privacy.k, run.spec.method)
+def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False) -> Plan:
+    """The plan of the run. continued: whether the release continues an earlier one."""
+    tree, k, settings = run.staged(PLAN, json.loads), run.spec.privacy.k, run.spec.method
+
+    def of_method(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> Plan:
+        return method_of(settings).read_plan(tree, attributes, k, settings)
+
+    return AtomsPlan.from_json(tree, attributes, k, of_method) if continued else of_method(tree, attributes)
 
 
 def has_rows(run: Run) -> bool:

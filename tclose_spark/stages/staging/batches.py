@@ -16,6 +16,7 @@ import pyarrow as pa
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 from tclose_spark.table.columns.weights import rounded_type
 from tclose_spark.table.people import PERSON
@@ -40,6 +41,7 @@ class StagedColumns:
     own: for each sensitive attribute, its place in `passing`; None if it is text.
     person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
         PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
+    continued: whether the release continues an earlier one; ATOM then follows FIRST.
     """
 
     numeric: tuple[bool, ...]
@@ -48,9 +50,10 @@ class StagedColumns:
     own: tuple[int | None, ...]
     person: Literal["together", "apart"] | None = None
     drawn: tuple[int, ...] = ()
+    continued: bool = False
 
     @staticmethod
-    def of(schema: pa.Schema, spec: ReleaseSpec) -> StagedColumns:
+    def of(schema: pa.Schema, spec: ReleaseSpec, continued: bool = False) -> StagedColumns:
         """The staged columns of a raw table with this schema."""
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
         types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
@@ -69,6 +72,7 @@ class StagedColumns:
                 for place, quasi in enumerate(attributes.quasi_identifiers.values())
                 if quasi.is_numeric and quasi.missing == "any"
             ),
+            continued=continued,
         )
 
     def to_json(self) -> str:
@@ -86,6 +90,7 @@ class StagedColumns:
             own=tuple(tree["own"]),
             person=tree["person"],
             drawn=tuple(tree["drawn"]),
+            continued=tree["continued"],
         )
 
     @property
@@ -100,7 +105,8 @@ class StagedColumns:
         if self.person is None:
             return []
         leads = self.numeric if self.person == "together" else ()
-        return [PERSON, ROWS_OF_PERSON, FIRST, *(f"l{i}" for i in range(len(leads)))]
+        atom = [ATOM] if self.continued else []
+        return [PERSON, ROWS_OF_PERSON, FIRST, *atom, *(f"l{i}" for i in range(len(leads)))]
 
     def quasi(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The quasi-identifiers among the columns of a batch."""

@@ -9,39 +9,46 @@ import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, schema_of
+from tclose_spark.stages.line.membership import with_atoms
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray
-from tclose_spark.table.people import PERSON, PersonRows, hash_people, ranks
-from tclose_spark.table.row_hash import RowHash
+from tclose_spark.table.people import PERSON, PersonRows, hash_people, person_hash, ranks
 
 
-def by_person(table: Table, secret: str) -> Table:
+def by_person(table: Table, secret: str, members: Table | None = None) -> Table:
     """The rows of a table whose last column identifies a person, those of a person one after another. The column
     becomes PERSON, its keyed hash, missing where it is missing or empty. Other columns are numbered.
+
+    members: the people who have an atom (see `with_atoms`); ATOM is then before PERSON.
     """
     types = [field.type for field in schema_of(table)][:-1]
     schema = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), (PERSON, pa.int64())])
-    keyed = RowHash.of(f"person {secret}", 1)
+    keyed = person_hash(secret)
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             *columns, person = batch.columns
             yield pa.RecordBatch.from_arrays([*columns, hash_people(person, keyed)], schema=schema)
 
-    return gather(map_batches(table, hashed, schema), [PERSON])
+    rows = map_batches(table, hashed, schema)
+    return gather(rows, [PERSON]) if members is None else with_atoms(rows, members)
 
 
 def person_columns(
-    columns: StagedColumns, held: Sequence[pa.Array], person: Sequence[pa.Array], hashes: HashArray
+    columns: StagedColumns,
+    held: Sequence[pa.Array],
+    person: Sequence[pa.Array],
+    hashes: HashArray,
+    atom: Sequence[pa.Array] = (),
 ) -> tuple[list[pa.Array], list[int]]:
     """(the columns `of_person` of whole people's rows; by quasi-identifier, how many people have several values).
-    person: PERSON, or nothing if a row is taken for a person.
+    person: PERSON, or nothing if a row is taken for a person. atom: ATOM, or nothing if people have none.
     """
     if not person:
         return [], []
     known, quasi = person[0].fill_null(0), columns.quasi(held)
     rows = PersonRows.of(known.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)])
-    made = [known, pa.array(rows.size, pa.int32()), pa.array(rows.first)]
+    made = [known, pa.array(rows.size, pa.int32()), pa.array(rows.first), *atom]
     if columns.person == "apart":
         return made, []
     lead = pa.array(rows.lead)

@@ -10,6 +10,11 @@ from tclose_spark.io.run import Run
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 
+def sealed_secret(run: Run) -> str:
+    """A keyed hash that is equal for runs with equal secrets, whose hashes of people can be compared."""
+    return hmac.new(run.secret.encode(), b"people", hashlib.sha256).hexdigest()
+
+
 def sealed_settings(run: Run) -> str:
     """A keyed hash of the secrets and of the run file's `output`. It is equal for equal ones, and reveals none.
 
