@@ -6,6 +6,7 @@ from tclose_spark.api.audit import Audit, Explanation, audit, explain
 from tclose_spark.api.compare import Comparison, compare
 from tclose_spark.api.generate import generate
 from tclose_spark.api.hierarchy import Preview, hierarchy
+from tclose_spark.api.history import History, history
 from tclose_spark.api.plan import Planned, plan
 from tclose_spark.api.release import Release, Report, release, verify
 from tclose_spark.api.stages import run_stage
@@ -45,6 +46,7 @@ __all__ = [
     "Fragmentation",
     "GuaranteeError",
     "HierarchyBuilder",
+    "History",
     "Input",
     "InputError",
     "Microaggregation",
@@ -72,6 +74,7 @@ __all__ = [
     "explain",
     "generate",
     "hierarchy",
+    "history",
     "plan",
     "release",
     "run_stage",

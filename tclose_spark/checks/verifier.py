@@ -224,7 +224,8 @@ def verify_release(
     if of_people is not None:
         figures_of["people"] = of_people
     if judged_line is not None:
-        figures_of["earlier"] = judged_line.figures
+        kept = 0 if profile.people is None or profile.people.members is None else profile.people.members.kept
+        figures_of["earlier"] = {**judged_line.figures, "kept": kept}
     if risks is not None:
         figures_of["risks"] = risks.to_json()
     if (weight := spec.attributes.published_weight) is not None:

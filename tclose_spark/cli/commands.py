@@ -12,7 +12,7 @@ import typer
 
 from tclose_spark.api.stages import STAGES
 from tclose_spark.cli.audits import audit, explain
-from tclose_spark.cli.console import announce, on_terminal, show, show_progress, show_release
+from tclose_spark.cli.console import announce, on_terminal, show, show_json, show_progress, show_release
 from tclose_spark.cli.options import (
     Config,
     Engine,
@@ -32,6 +32,7 @@ from tclose_spark.cli.options import (
 )
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.report.pdf import require_pdf
+from tclose_spark.runfile.loading import resolve
 from tclose_spark.version import __version__
 
 RUN_FILES = (".yaml", ".yml")
@@ -109,6 +110,14 @@ def release(
         typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            "--after",
+            metavar="OUTPUT",
+            help="Continue the release in this output folder: people who stay keep their atom (key output.after).",
+        ),
+    ] = None,
     pdf: Annotated[
         Path | None,
         typer.Option("--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."),
@@ -123,7 +132,8 @@ def release(
             require_new("--pdf", pdf)
     rows = on_terminal() and not as_json if rows is None else rows
     how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
-    how["overrides"] = set_ or []
+    earlier = [] if after is None else [f"output.after={json.dumps(resolve(after, '--after', Path()))}"]
+    how["overrides"] = [*(set_ or []), *earlier]
     said: list[str] = []
 
     def log(line: str) -> None:
@@ -148,6 +158,27 @@ def verify(
 ) -> None:
     """See STAGES."""
     _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished)
+
+
+@app.command()
+def history(
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The output folder of a run.", show_default=False)],
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also plot the loss by release, as SVG.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the entries as JSON.")] = False,
+) -> None:
+    """Show the releases so far of a table that is released again and again: rows, atoms, loss, requirements."""
+    from tclose_spark.api.history import history as read_history
+
+    found = read_history(output)
+    if plot is not None:
+        with writing("--plot", plot):
+            found.plot(plot)
+    if as_json:
+        show_json(list(found.entries))
+    else:
+        show(found.lines())
 
 
 @app.command()

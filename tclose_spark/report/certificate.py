@@ -97,8 +97,18 @@ def build_certificate(
         "allow_unique": list(spec.attributes.allow_unique),
         **({"pseudonyms": pseudonyms} if pseudonyms else {}),
         **({"profile": figures["profile"]} if "profile" in figures else {}),
-        "warnings": [*figures["warnings"], *(_linkable(*one) for one in pseudonyms.items())],
+        "warnings": [*figures["warnings"], *_as_they_were(figures), *(_linkable(*one) for one in pseudonyms.items())],
     }
+
+
+def _as_they_were(figures: Mapping[str, Any]) -> list[str]:
+    """The warning about people who are published as they were."""
+    kept = figures.get("earlier", {}).get("kept", 0)
+    message = (
+        f"{kept:,} people are published as they were in an earlier release, because they left or have other sensitive "
+        "values by now, and others of their atoms are still there (output.leavers: keep)"
+    )
+    return [message] if kept else []
 
 
 def _linkable(column: str, keyed: str) -> str:

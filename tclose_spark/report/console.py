@@ -64,6 +64,7 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("rows", f"{release['rows']:,}"),
         *_people(certificate),
         *_suppressed(certificate),
+        *_earlier(certificate),
         ("classes", f"{release['classes']:,}"),
         ("k", f"requested {guarantees['k']['required']}, achieved {_achieved(guarantees['k'], '')}"),
     ]
@@ -141,6 +142,17 @@ def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("suppressed rows", rows),
         *[(f"t of {name}, suppressed", _distances(t)) for name, t in distances],
+    ]
+
+
+def _earlier(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The place of the release in its line, if it continues an earlier one."""
+    if (line := certificate.get("earlier")) is None:
+        return []
+    atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
+    return [
+        ("release of its line", f"{line['number']}, {line['newcomers']['people']:,} people for the first time{kept}"),
+        ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
     ]
 
 

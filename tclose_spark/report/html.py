@@ -74,6 +74,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "at_risk": certificate.get("risks"),
         "of_suppressed": of_suppressed,
         "suppressed": suppressed,
+        "earlier": certificate.get("earlier"),
         "whole": whole,
         "holds": certificate["verdict"] == "holds"
         and all(row.met is not False for row in (*rows, *risks, *of_suppressed)),

@@ -108,6 +108,11 @@ class Output(Section):
     """The output folder of the earlier release that this one continues: people who stay keep their atom. It may be this
     run's own output, which then has no earlier release at first.
     """
+    leavers: Literal["withhold", "keep"] = "withhold"
+    """What becomes of an atom if one of its people left, or has other sensitive values. withhold: nobody of it is
+    published. keep: those who left or changed are published as they were, until all of the atom left; internal/records
+    then has every published row as it was.
+    """
     keep_linked: bool = False
     """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
@@ -322,26 +327,29 @@ class ReleaseSpec(Section):
 
     @model_validator(mode="after")
     def _continuing(self) -> Self:
-        if self.output.after is None:
+        if self.output.after is None and self.output.leavers == "withhold":
             return self
+        key = "output.after" if self.output.after is not None else "output.leavers"
         person, quasi = self.attributes.person, self.attributes.quasi_identifiers
+        if self.output.leavers == "keep" and self.attributes.pseudonyms:
+            raise ValueError("output.leavers: keep does not keep pseudonyms; leave out attributes.pseudonyms")
         if person is None or person.rows != "together":
             raise ValueError(
-                "output.after: people are recognized by attributes.person; expected its column, with rows: together"
+                f"{key}: people are recognized by attributes.person; expected its column, with rows: together"
             )
         if not self.method.gathers_people or self.method.promises_disjoint:
             raise ValueError(
-                "output.after: people who stay keep their classes, whose regions may overlap; expected method: "
+                f"{key}: people who stay keep their classes, whose regions may overlap; expected method: "
                 "{name: closeness_tree} with overlap: allowed"
             )
         if self.privacy.of != "released":
             raise ValueError(
-                "output.after: with privacy.of: input, the distribution of suppressed people is public, and they are "
+                f"{key}: with privacy.of: input, the distribution of suppressed people is public, and they are "
                 "no atoms; expected privacy.of: released"
             )
         if coarse := [name for name, one in quasi.items() if one.coarsest is not None]:
             raise ValueError(
-                f"output.after: classes of people who stay may need coarser labels than "
+                f"{key}: classes of people who stay may need coarser labels than "
                 f"attributes.quasi_identifiers.{coarse[0]}.coarsest; leave out one of them"
             )
         return self

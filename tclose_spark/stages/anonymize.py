@@ -28,7 +28,7 @@ from tclose_spark.engine.tables import (
     write_tables,
 )
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import ATOMS, LINKED, PEOPLE, Run
+from tclose_spark.io.run import ATOMS, LINKED, PEOPLE, RECORDS, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -119,6 +119,7 @@ def _write_atoms(run: Run, anonymizer: Anonymizer) -> None:
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
     run.staging.remove(LINKED)
     run.staging.remove(PEOPLE)
+    run.staging.remove(RECORDS)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)
     except ChangedFileError:
@@ -193,6 +194,8 @@ class Anonymizer:
         RELEASE has the released columns. LINKED (`output.keep_linked`) has every row: the released columns, each raw
         quasi-identifier as `<name>_raw`, and, if rows may be suppressed, SUPPRESSED. Suppressed rows have no labels.
         PEOPLE, if they are counted, has every row: the released columns, PERSON, and SUPPRESSED.
+        RECORDS (`output.leavers: keep`) has every released row as it was: its prepared quasi-identifiers under their
+        names, the other released columns, and PERSON.
         VALUES has values of released rows, until they are read.
         """
         roles = self.spec.attributes
@@ -202,6 +205,10 @@ class Anonymizer:
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if roles.person is not None:
             noted[PEOPLE] = pa.schema([*released, (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])
+        kinds = {"category": pa.string(), "integer": pa.int64(), "double": pa.float64()}
+        if self.spec.output.leavers == "keep":
+            quasi = [(domain.name, kinds[domain.kind]) for domain in self.profile.quasi]
+            noted[RECORDS] = pa.schema([*quasi, *released[-len(as_they_are) :], (PERSON, pa.int64())])
         if not self.spec.output.keep_linked:
             return {RELEASE: pa.schema(released), **noted}
         raw = [
@@ -288,7 +295,8 @@ class Anonymizer:
                 uncovered = _uncovered(coverages, generalizer.bounds, raw, labels)
             sums = [uncovered, *(n for side in sides for n in (side.rows, side.digest))]
             beside = [as_moments(x, known) if known else x for x, known in zip(raw, calendars, strict=True)]
-            return {RELEASE: released, LINKED: [*released, *beside, suppressed], PEOPLE: of_people}, sums
+            made = {RELEASE: released, LINKED: [*released, *beside, suppressed], PEOPLE: of_people}
+            return {**made, RECORDS: [*raw, *values, *person]}, sums
 
         def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             received = [batch for batch in batches if batch.num_rows]
@@ -324,7 +332,7 @@ class Anonymizer:
                     yield _row_of_files(files, None, None, *sums, *figures.values())
                     figures = dict.fromkeys(figures)
                     for name, schema in tables.items():
-                        if published or name != RELEASE:
+                        if published or name not in (RELEASE, RECORDS):
                             for file in parquet_files(made[name][: len(schema)], schema):
                                 yield _row_of_files(files, name, file)
             end_task()

@@ -29,8 +29,8 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
-from tclose_spark.stages.line.earlier import earlier_release, members_line
-from tclose_spark.stages.line.membership import members_of
+from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release, members_line
+from tclose_spark.stages.line.membership import members_of, split_kept
 from tclose_spark.stages.preparation import (
     BROKEN,
     DAMAGED,
@@ -49,10 +49,10 @@ from tclose_spark.stages.staging.sealed_settings import sealed_secret, sealed_se
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
+from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.domains import (
     MOST_VALUES,
     Profile,
@@ -80,9 +80,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     earlier = earlier_release(run)
     try:
         path = run.staging.path(STAGED_ROWS)
-        profile, trees = profile_table(
-            table, run.spec, run.hierarchies, path, run.secret, version, None if earlier is None else earlier.atoms()
-        )
+        profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version, earlier)
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
         columns, batches = (
@@ -123,12 +121,12 @@ def profile_table(
     staged: str,
     secret: str,
     version: int | None = None,
-    atoms: Table | None = None,
+    earlier: EarlierRelease | None = None,
 ) -> tuple[Profile, dict[str, Hierarchy]]:
     """The profile of a raw table, and its hierarchies by column: the given ones, and those built from its values. One
     pass over the table, which stages the rows at the path `staged`.
 
-    atoms: people of earlier releases (`table.atoms.ATOMS`), if the release continues one.
+    earlier: the release that this one continues.
 
     Raises:
         InputError: if a column is missing or its values do not fit the run file; the message names each such column,
@@ -142,12 +140,15 @@ def profile_table(
             check(schema, spec)
     problems.raise_found()
     source = OpenedTable(table, spec.input, spec.attributes.inputs)
-    preparation = Preparation.of(schema, spec, secret, continued=atoms is not None)
-    members, count = (None, None) if atoms is None else members_of(table, spec, secret, atoms)
+    preparation = Preparation.of(schema, spec, secret, continued=earlier is not None)
+    members, count, records = None, None, None
+    if earlier is not None:
+        members, count = members_of(table, spec, secret, earlier.atoms())
+        records = earlier.records(spec, preparation.columns) if spec.output.leavers == "keep" else None
     with errors_translated(source):
         raw = select(table, preparation.read)
-        raw = raw if spec.attributes.person is None else by_person(raw, secret, members)
-        write_rows(map_batches(raw, _stager(preparation, secret), STAGED), staged)
+        raw = raw if spec.attributes.person is None else by_person(raw, secret, members, records)
+        write_rows(map_batches(raw, _stager(preparation, secret, records is not None), STAGED), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
@@ -235,8 +236,8 @@ def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People 
     return People(people=first["1"], sizes=tuple(sorted(int(str(size)) for size in sizes)), varying=varying)
 
 
-def _stager(preparation: Preparation, secret: str) -> Mapper:
-    """Stages raw batches; then the tallies of the task."""
+def _stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
+    """Stages raw batches; then the tallies of the task. keeps: whether batches have kept rows (see `with_atoms`)."""
     columns = preparation.columns
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -244,9 +245,12 @@ def _stager(preparation: Preparation, secret: str) -> Mapper:
         keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + (columns.person is not None))
         for batch in batches if columns.person is None else whole_people(batches):
             if batch.num_rows:
-                atom = [batch[ATOM]] if columns.continued else []
-                batch = batch.drop_columns([ATOM]) if atom else batch
+                kept, atom = list[pa.Array](), list[pa.Array]()
+                if columns.continued:
+                    batch, kept, *atom = split_kept(batch, len(columns.names) if keeps else 0)
                 held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
+                if kept and len(kept[-1]):
+                    *held, person[0] = map(_one_after_another, [*held, *person], kept)
                 hashes = keyed.of_rows([*columns.keyed(held), *person])
                 of_person, varying = person_columns(columns, held, person, hashes, atom)
                 marked, hashed = preparation.marked(batch), preparation.hashed(batch)
@@ -262,6 +266,12 @@ def _stager(preparation: Preparation, secret: str) -> Mapper:
         return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
 
     return stage
+
+
+def _one_after_another(column: pa.Array, other: pa.Array) -> pa.Array:
+    """The values of two columns; text is `coded`."""
+    both = pa.concat_arrays([decoded(column), other.cast(decoded(column).type)])
+    return coded(both) if pa.types.is_string(both.type) else both
 
 
 def _narrow(column: pa.Array) -> pa.Array:

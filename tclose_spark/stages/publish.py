@@ -15,7 +15,7 @@ from typing import Any
 from tclose_spark.engine.sources import commit_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
-from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, LINKED, PEOPLE, PUBLIC, REPORT, STATE, Run
+from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, LINKED, PEOPLE, PUBLIC, RECORDS, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
@@ -38,6 +38,7 @@ INTERNAL = (
     LINKED,
     PEOPLE,
     ATOMS,
+    RECORDS,
     HISTORY,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""

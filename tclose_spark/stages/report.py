@@ -19,8 +19,8 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
+from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.suggested import change_notes, changes_of
-from tclose_spark.stages.line.earlier import history_entry
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files, require_verified

@@ -28,13 +28,15 @@ class Members:
     """The people of earlier releases, as the input has them.
 
     left: not in the input. changed: there with other sensitive values. stayed: there, in an atom that is whole.
-    withheld: there, in an atom that is not whole, those who changed among them.
+    withheld: there, in an atom that is not whole, those who changed among them. kept: published as they were, because
+    others of their atom are there; not among those who stayed.
     """
 
     left: int
     changed: int
     stayed: int
     withheld: int
+    kept: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,17 +11,20 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Session, Table
-from tclose_spark.engine.tables import collect, map_batches, read_delta, select
+from tclose_spark.engine.tables import collect, map_batches, read_delta, schema_of, select
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, STATE, Run
+from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import differences, digests
+from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.line.published_atoms import published_atoms
+from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table import atoms as of_atoms
+from tclose_spark.table.columns.preparing import as_text
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.people import Members
+from tclose_spark.table.people import PERSON, Members
 
 FIGURES = pa.schema([("rows", pa.int64()), ("digest", pa.int64())])
 
@@ -31,7 +34,7 @@ class EarlierRelease:
     """A finished release with its evidence.
 
     internal: the folder of the evidence. certificate: of the release.
-    history: an entry for each release of the line, this one last (see `history_entry`).
+    history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
     """
 
     session: Session
@@ -56,6 +59,35 @@ class EarlierRelease:
         ]
         people = read_delta(self.session, self.internal.path(PEOPLE))
         return published_atoms(people, labels, list(attributes["sensitive"]), 1)
+
+    def records(self, spec: ReleaseSpec, columns: StagedColumns) -> Table:
+        """The rows as they were before generalization: the columns of a staged batch, and PERSON.
+
+        Raises:
+            ConfigurationError: if the release has no records, or they lack a column.
+        """
+        attributes, path = spec.attributes, self.internal.path(RECORDS)
+        names = [*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.beside]
+        there = schema_of(read_delta(self.session, path)).names if self.internal.exists(RECORDS) else []
+        if missing := [name for name in names if name not in there]:
+            raise ConfigurationError(
+                f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release of the line needs "
+                "leavers: keep and the same columns, from the first one on"
+            )
+        quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
+        typed = [place for place, own in enumerate(columns.own) if own is not None]
+        kinds = [schema_of(read_delta(self.session, path)).field(name).type for name in names]
+        passing = [*(kinds[quasi + place] for place in typed), *kinds[quasi + sensitive :]]
+        made = [*kinds[:quasi], *[pa.string()] * sensitive, *passing, pa.int64()]
+        schema = pa.schema(list(zip([*columns.names, PERSON], made, strict=True)))
+
+        def staged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                held, values = batch.columns[:quasi], batch.columns[quasi : quasi + sensitive]
+                passing = [*(values[place] for place in typed), *batch.columns[quasi + sensitive : -1]]
+                yield pa.RecordBatch.from_arrays([*held, *map(as_text, values), *passing, batch[PERSON]], schema=schema)
+
+        return map_batches(select(read_delta(self.session, path), [*names, PERSON]), staged, schema)
 
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of `atoms`."""
@@ -106,33 +138,12 @@ def earlier_release(run: Run) -> EarlierRelease | None:
     return EarlierRelease(session=run.session, internal=internal, certificate=certificate, history=history)
 
 
-def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """The line of a release in the history of its table. All of it follows from the certificate."""
-    guarantees, released = certificate["guarantees"], certificate["release"]
-    smallest = guarantees["k"].get("over_people", guarantees["k"])["achieved"]
-    earlier = certificate.get("earlier", {})
-    return {
-        "issued": certificate["issued"],
-        "fingerprint": released["fingerprint"],
-        "rows": released["rows"],
-        "classes": released["classes"],
-        "input_rows": certificate["input"]["rows"],
-        "suppressed": certificate.get("suppressed", {"rows": 0})["rows"],
-        "suppressed_of": certificate.get("suppressed", {"of": "released"})["of"],
-        "atoms": earlier.get("atoms", {}).get("published", released["classes"]),
-        "smallest_atom": earlier.get("atoms", {}).get("smallest", smallest),
-        "k": guarantees["k"]["required"],
-        "t": {name: t.get("required_exact") for name, t in guarantees["t"].items()},
-        "distinct": {name: l_["distinct"]["required"] for name, l_ in guarantees["l"].items() if "distinct" in l_},
-        "ncp": certificate["utility"]["ncp"],
-    }
-
-
 def members_line(members: Members) -> str:
     """What became of the people of earlier releases, for the console."""
     return (
         f"people     of earlier releases: {members.stayed:,} stay, {members.left:,} left, {members.changed:,} have "
-        f"other sensitive values, {members.withheld:,} are withheld because their atom is not whole"
+        f"other sensitive values; {members.withheld:,} are withheld because their atom is not whole, "
+        f"{members.kept:,} are published as they were"
     )
 
 
@@ -148,7 +159,7 @@ def _require_evidence(after: str, internal: Folder, state: Mapping[str, Any], ru
             f"output.after: the release in {after} was made with another secret, so its people cannot be recognized; "
             "set TCLOSE_SECRET to its secret, or leave it unset if that is in internal/secret"
         )
-    names = (PEOPLE, ATOMS, HISTORY)
+    names = (PEOPLE, ATOMS, HISTORY, RECORDS)
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
     if changed := differences(expected, digests(internal, names)):
         raise ConfigurationError(f"output.after: {internal.path()} was changed after its publication: {changed[0]}")
@@ -162,7 +173,7 @@ def _require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, An
                 f"output.after: the sensitive attributes of release {number} are {', '.join(entry['t'])}; expected the "
                 "same ones in every release of a table"
             )
-        if entry["suppressed"] and entry["suppressed_of"] == "input":
+        if entry["suppressed"] and entry["of"] == "input":
             raise ConfigurationError(
                 f"output.after: release {number} has suppressed rows with privacy.of: input, so their distribution is "
                 "public; begin a new line of releases with privacy.of: released"

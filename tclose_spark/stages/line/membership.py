@@ -17,17 +17,23 @@ from tclose_spark.table.people import PERSON, Members, hash_people, person_hash,
 
 MET = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64())])
 """Rows of the input, whose ATOM is missing, and people of earlier releases."""
-LEFT, CHANGED, STAYED, KEPT_BACK = "left", "changed", "stayed", "withheld"
+LEFT, CHANGED, STAYED, KEPT_BACK, KEPT = "left", "changed", "stayed", "withheld", "kept"
 COMPARED = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (LEFT, pa.int64()), (CHANGED, pa.int64())])
-MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64())])
-"""People of the input who were published before, with their atom, or WITHHELD in its place."""
+MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (KEPT, pa.int64())])
+"""People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the person's record of the
+earlier release is published, not that of the input.
+"""
+COUNTED = pa.schema([*MEMBERS, (STAYED, pa.int64()), (KEPT_BACK, pa.int64())])
+KIND = "kind"
+OF_INPUT, OF_MEMBER, OF_RECORD = 0, 1, 2
 
 
 def members_of(table: Table, spec: ReleaseSpec, secret: str, atoms: Table) -> tuple[Table, Callable[[], Members]]:
     """(MEMBERS; a function that returns how many there are, once they are computed).
 
-    An atom can be published if all its people are in the input with the sensitive values that they had. Otherwise the
-    people of the atom who are there are withheld.
+    An atom is whole if all its people are in the input with the sensitive values that they had. With `leavers:
+    withhold`, the people of other atoms are withheld. With `leavers: keep`, an atom is published as long as any of its
+    people is in the input; people who left or changed are published with their earlier record.
 
     table: the raw input. atoms: `internal/atoms` of the earlier release.
     """
@@ -38,9 +44,9 @@ def members_of(table: Table, spec: ReleaseSpec, secret: str, atoms: Table) -> tu
     before = select(atoms, MET.names)
     compared = map_batches(gather(union([here, before]), [PERSON]), _compare, COMPARED)
     compared, gone = observe(compared, {LEFT: "sum", CHANGED: "sum"})
-    counted = pa.schema([*MEMBERS, (STAYED, pa.int64()), (KEPT_BACK, pa.int64())])
+    decide = _decide(spec.output.leavers == "keep")
     decided, there = observe(
-        map_batches(gather(compared, [ATOM]), _decide(counted), counted), {STAYED: "sum", KEPT_BACK: "sum"}
+        map_batches(gather(compared, [ATOM]), decide, COUNTED), {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"}
     )
     return select(decided, MEMBERS.names), lambda: Members(
         **{name: int(n or 0) for name, n in {**gone(), **there()}.items()}
@@ -77,44 +83,78 @@ def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([before[PERSON], before[ATOM], *flags], schema=COMPARED)
 
 
-def _decide(schema: pa.Schema) -> Mapper:
+def _decide(keeps: bool) -> Mapper:
     def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """batches: sorted by ATOM."""
         for batch in whole_people(batches, ATOM):
             person, atom, left, changed = (column.to_numpy() for column in batch.columns)
             _, whose = np.unique(atom, return_inverse=True)
-            broken = np.bincount(whose, weights=left + changed)[whose] > 0
-            columns = [person, np.where(broken, WITHHELD, atom), (~broken).astype(np.int64), broken.astype(np.int64)]
-            here = np.flatnonzero(left == 0)
-            yield pa.RecordBatch.from_arrays([pa.array(column[here]) for column in columns], schema=schema)
+            other = left + changed
+            if keeps:
+                broken, kept = np.zeros(len(atom), dtype=bool), other
+                here = np.bincount(whose, weights=1 - left)[whose] > 0
+            else:
+                broken, kept = np.bincount(whose, weights=other)[whose] > 0, np.zeros_like(other)
+                here = left == 0
+            stays = (~broken & (kept == 0)).astype(np.int64)
+            columns = [person, np.where(broken, WITHHELD, atom), kept, stays, broken.astype(np.int64)]
+            yield pa.RecordBatch.from_arrays([pa.array(column[here]) for column in columns], schema=COUNTED)
 
     return decide
 
 
-def with_atoms(table: Table, of_people: Table) -> Table:
-    """The rows of a table with PERSON as its last column, those of a person one after another, and ATOM before PERSON:
-    the person's in MEMBERS, or NEWCOMER.
+def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
+    """The rows of a table with PERSON as its last column, those of a person one after another: its columns, those of
+    records, whether a row is KEPT, ATOM (that of MEMBERS, or NEWCOMER) and PERSON. Kept rows are records, in place of
+    the rows of their person in the table; others have no values in the columns of records.
+
+    records: rows of earlier releases, with PERSON as the last column; None if none is kept.
     """
-    *fields, person = schema_of(table)
-    schema = pa.schema([*fields, (ATOM, pa.int64()), person])
+    fields = list(schema_of(table))[:-1]
+    more = [] if records is None else [pa.field(f"k{i}", f.type) for i, f in enumerate(list(schema_of(records))[:-1])]
+    own = [(ATOM, pa.int64()), (PERSON, pa.int64())]
+    mixed = pa.schema([*fields, *more, (KEPT, pa.int64()), (KIND, pa.int64()), *own])
+    schema = pa.schema([*fields, *more, (KEPT, pa.bool_()), *own])
 
-    def wide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            *columns, whose = batch.columns
-            yield pa.RecordBatch.from_arrays([*columns, pa.nulls(len(batch), pa.int64()), whose], schema=schema)
+    def wide(kind: int) -> Mapper:
+        def widen(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                columns = [pa.nulls(len(batch), field.type) for field in mixed]
+                columns[-3], columns[-1] = pa.array(np.full(len(batch), kind)), batch[PERSON]
+                if kind == OF_MEMBER:
+                    columns[-4], columns[-2] = batch[KEPT], batch[ATOM]
+                else:
+                    first = 0 if kind == OF_INPUT else len(fields)
+                    columns[first : first + batch.num_columns - 1] = batch.columns[:-1]
+                yield pa.RecordBatch.from_arrays(columns, schema=mixed)
 
-    def member(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            empty = [pa.nulls(len(batch), field.type) for field in fields]
-            yield pa.RecordBatch.from_arrays([*empty, batch[ATOM], batch[PERSON]], schema=schema)
+        return widen
 
     def attach(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in whole_people(batches):
-            known = batch[ATOM].is_valid()
-            listed, rows = batch.filter(known), batch.filter(pc.invert(known))
-            place = pc.index_in(rows[PERSON], listed[PERSON])
+            kind = batch[KIND].to_numpy()
+            listed = batch.filter(pa.array(kind == OF_MEMBER))
+            place = pc.index_in(batch[PERSON], listed[PERSON])
+            kept = listed[KEPT].take(place).fill_null(0).to_numpy() == 1
+            shown = pa.array(((kind == OF_INPUT) & ~kept) | ((kind == OF_RECORD) & kept))
             atom = listed[ATOM].take(place).fill_null(NEWCOMER)
-            yield pa.RecordBatch.from_arrays([*rows.columns[:-2], atom, rows[PERSON]], schema=schema)
+            columns = [*batch.columns[:-4], pa.array(kept), atom, batch[PERSON]]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema).filter(shown)
 
-    both = union([map_batches(table, wide, schema), map_batches(of_people, member, schema)])
-    return map_batches(gather(both, [PERSON]), attach, schema)
+    parts = [(table, OF_INPUT), (members, OF_MEMBER), *([] if records is None else [(records, OF_RECORD)])]
+    return map_batches(
+        gather(union([map_batches(part, wide(kind), mixed) for part, kind in parts]), [PERSON]), attach, schema
+    )
+
+
+def split_kept(batch: pa.RecordBatch, prepared: int) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
+    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are prepared, with PERSON
+    as the last one; ATOM of both, one after the other) of a batch of `with_atoms`. prepared: how many columns records
+    have, or 0 if none is kept.
+    """
+    kept = batch[KEPT]
+    now, before = batch.filter(pc.invert(kept)), batch.filter(kept)
+    raw = batch.num_columns - 3 - prepared
+    names, columns = batch.schema.names, before.columns
+    atoms = pa.concat_arrays([now[ATOM], before[ATOM]])
+    return now.select([*names[:raw], PERSON]), [*columns[raw : raw + prepared], columns[-1]], atoms

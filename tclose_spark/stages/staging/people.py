@@ -15,11 +15,11 @@ from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.people import PERSON, PersonRows, hash_people, person_hash, ranks
 
 
-def by_person(table: Table, secret: str, members: Table | None = None) -> Table:
+def by_person(table: Table, secret: str, members: Table | None = None, records: Table | None = None) -> Table:
     """The rows of a table whose last column identifies a person, those of a person one after another. The column
     becomes PERSON, its keyed hash, missing where it is missing or empty. Other columns are numbered.
 
-    members: the people who have an atom (see `with_atoms`); ATOM is then before PERSON.
+    members, records: of earlier releases, if the release continues one: see `with_atoms`.
     """
     types = [field.type for field in schema_of(table)][:-1]
     schema = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), (PERSON, pa.int64())])
@@ -31,7 +31,7 @@ def by_person(table: Table, secret: str, members: Table | None = None) -> Table:
             yield pa.RecordBatch.from_arrays([*columns, hash_people(person, keyed)], schema=schema)
 
     rows = map_batches(table, hashed, schema)
-    return gather(rows, [PERSON]) if members is None else with_atoms(rows, members)
+    return gather(rows, [PERSON]) if members is None else with_atoms(rows, members, records)
 
 
 def person_columns(

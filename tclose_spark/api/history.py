@@ -1,0 +1,70 @@
+"""`tclose_spark.history`: the releases of a table that is released again and again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclose_spark.api.errors import translate_errors
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.run import CERTIFICATE, HISTORY
+from tclose_spark.io.storage.folders import open_folder
+from tclose_spark.report.line import COLUMNS, history_entry
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class History:
+    """entries: of each release of the line, from the first one to the one in the folder, as JSON has them."""
+
+    entries: tuple[Mapping[str, Any], ...]
+
+    def lines(self) -> list[Table]:
+        """A table with a row for each release."""
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("release", *COLUMNS):
+            table.add_column(name, justify="right")
+        for number, entry in enumerate(self.entries, start=1):
+            table.add_row(str(number), *(write(entry) for write in COLUMNS.values()))
+        return [table]
+
+    def plot(self, path: str | PathLike[str]) -> None:
+        """Writes a plot of the information loss and of the suppressed share, by release, as SVG."""
+        from tclose_spark.report.plots import Curve, curves, svg_file
+
+        entries = list(enumerate(self.entries, start=1))
+        loss = [(number, entry["ncp"]) for number, entry in entries if entry["ncp"] is not None]
+        share = [(number, entry["suppressed"] / entry["input_rows"]) for number, entry in entries]
+        drawn = [Curve("information loss (NCP)", loss, (), ()), Curve("suppressed rows", share, (), ())]
+        marks = [(float(number), str(number)) for number, _ in entries]
+        described = f"Information loss and share of suppressed rows of {len(entries)} releases"
+        plotted = curves({"": drawn}, marks, (), described, "release", "share")
+        Path(path).write_text(svg_file(plotted), encoding="utf-8")
+
+
+@translate_errors()
+def history(output: str | PathLike[str]) -> History:
+    """The releases so far of the table whose latest release is in an output folder.
+
+    output: of a run, with `public/` and `internal/`.
+
+    Raises:
+        ConfigurationError: if there is no finished release.
+    """
+    folder, session = fspath(output), LocalSession()
+    internal, public = open_folder(f"{folder}/internal", session), open_folder(f"{folder}/public", session)
+    try:
+        if internal.exists(HISTORY):
+            return History(tuple(json.loads(internal.read(HISTORY))))
+        return History((history_entry(json.loads(public.read(CERTIFICATE))),))
+    except (OSError, ValueError):
+        raise ConfigurationError(f"{folder} has no finished release; expected the output folder of a run") from None

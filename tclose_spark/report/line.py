@@ -1,0 +1,47 @@
+"""The line of releases of a table that is released again and again, for people and for the next release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "issued": lambda entry: entry["issued"][:10],
+    "rows": lambda entry: f"{entry['rows']:,}",
+    "suppressed": lambda entry: f"{entry['suppressed']:,}",
+    "kept": lambda entry: f"{entry['kept']:,}",
+    "classes": lambda entry: f"{entry['classes']:,}",
+    "atoms": lambda entry: f"{entry['atoms']:,}",
+    "smallest": lambda entry: f"{entry['smallest_atom']:,}",
+    "k": lambda entry: str(entry["k"]),
+    "t": lambda entry: ", ".join(t or "-" for t in entry["t"].values()),
+    "NCP": lambda entry: "-" if entry["ncp"] is None else f"{entry['ncp']:.4f}",
+}
+"""What the history of a table shows of each release, by column."""
+
+
+def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a release in the history of its table. All of it follows from the certificate.
+
+    The classes of a first release are its atoms. t is exact text, None if it is measured only.
+    """
+    guarantees, released = certificate["guarantees"], certificate["release"]
+    line, suppressed = certificate.get("earlier", {}), certificate.get("suppressed", {"rows": 0, "of": "released"})
+    smallest = guarantees["k"].get("over_people", guarantees["k"])["achieved"]
+    atoms = line.get("atoms", {"published": released["classes"], "smallest": smallest})
+    return {
+        "issued": certificate["issued"],
+        "fingerprint": released["fingerprint"],
+        "rows": released["rows"],
+        "input_rows": certificate["input"]["rows"],
+        "suppressed": suppressed["rows"],
+        "of": suppressed["of"],
+        "kept": line.get("kept", 0),
+        "classes": released["classes"],
+        "atoms": atoms["published"],
+        "smallest_atom": atoms["smallest"],
+        "k": guarantees["k"]["required"],
+        "t": {name: t["required_exact"] for name, t in guarantees["t"].items()},
+        "distinct": {name: l_["distinct"]["required"] for name, l_ in guarantees["l"].items() if "distinct" in l_},
+        "ncp": certificate["utility"]["ncp"],
+    }
