@@ -1,0 +1,392 @@
+"""Releases that continue one another: what an adversary learns by comparing them, judged by code of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from jsonschema import Draft202012Validator
+from people import list_again, run_stages
+from town import DISEASES, ROLES, Shown, cells, first_shown, months, rows
+from typer.testing import CliRunner
+
+import tclose_spark as tc
+from tclose_spark import pipeline
+from tclose_spark.cli.commands import app
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.io.run import Run
+from tclose_spark.stages.verify import verify_finished
+from tclose_spark.table.atoms import ATOMS
+from tclose_spark.table.people import hash_people, person_hash
+
+K, T = 4, Fraction(2, 5)
+SECRET = "one secret for all releases of the town"
+Release = Callable[..., tuple[Path, Mapping[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCLOSE_SECRET", SECRET)
+
+
+def hashed(person: str) -> int:
+    """The hash of a person in the evidence."""
+    found: int = hash_people(pa.array([person]), person_hash(SECRET))[0].as_py()
+    return found
+
+
+def other_than(disease: str) -> str:
+    return next(one for one in DISEASES if one != disease)
+
+
+@pytest.fixture
+def release(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Release:
+    """`release(number, town, after=..., leavers=..., **roles)`: (the output, the certificate)."""
+
+    def made(number: int, town: Mapping[str, Any], after: int | None = None, **given: Any) -> Any:
+        output = {key: given.pop(key) for key in ("leavers",) if key in given}
+        output |= {} if after is None else {"after": f"../{after}/out"}
+        conf = write_run(tmp_path / str(number), rows(town), output=output, **{**ROLES, **given})
+        return conf.parent / "out", pipeline.release(open_run(conf))
+
+    return made
+
+
+def line_of(release: Release, town: list[Mapping[str, Any]], **given: Any) -> tuple[list[Shown], list[Any]]:
+    made = [release(i, now, after=i - 1 if i else None, **given) for i, now in enumerate(town)]
+    return [Shown.of(output) for output, _ in made], [certificate for _, certificate in made]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("leavers", ["withhold", "keep"])
+def test_every_intersection_and_difference_is_a_union_of_atoms(leavers: str, seed: int, release: Release) -> None:
+    releases, certificates = line_of(release, list(islice(months(seed, 120), 3)), leavers=leavers)
+    first = first_shown(releases)
+    for cell in cells(releases).values():
+        assert len(cell) >= K
+        assert len({first[p] for p in cell}) == 1, "people who were published together first"
+    atoms = defaultdict(list)
+    for person, place in first.items():
+        atoms[(place, releases[place].class_of[person])].append(person)
+    for place, class_ in atoms:  # newcomers of a class, by themselves
+        newcomers = atoms[(place, class_)]
+        assert len(newcomers) >= K
+        assert releases[place].far(newcomers) <= T
+    smallest = min(len(atom) for (place, _), atom in atoms.items())
+    assert certificates[-1]["earlier"]["atoms"]["smallest"] == smallest
+    assert certificates[-1]["earlier"]["atoms"]["all"] == len(atoms)
+    assert len(releases[0].class_of) == 120
+
+
+def test_without_a_line_people_are_alone_in_an_intersection(release: Release) -> None:
+    """The cells of these trials are not always large: releases that do not continue one another have small ones."""
+    town = list(islice(months(0, 120), 2))
+    shown = [Shown.of(release(i, now)[0]) for i, now in enumerate(town)]
+    assert min(map(len, cells(shown).values())) < K
+
+
+def leaver(town: Mapping[str, Any], person: str) -> dict[str, Any]:
+    """The town without a person."""
+    here = [one != person for one in town["id"]]
+    return {name: [x for x, stays in zip(column, here, strict=True) if stays] for name, column in town.items()}
+
+
+def test_the_others_of_an_atom_are_withheld_if_one_leaves(release: Release) -> None:
+    town = next(months(1, 100))
+    first, _ = release(0, town)
+    second, certificate = release(1, leaver(town, "p7"), after=0)
+    before, after = Shown.of(first), Shown.of(second)
+    gone = before.class_of.keys() - after.class_of.keys()
+    (class_,) = {before.class_of[p] for p in gone}
+    assert gone == {p for p, one in before.class_of.items() if one == class_}
+    assert certificate["suppressed"]["rows"] == len(gone) - 1 > 0
+    assert certificate["earlier"]["newcomers"] == {"people": 0, "atoms": 0}
+
+
+def test_too_many_withheld_people_end_with_the_limit_that_would_do(release: Release) -> None:
+    town = next(months(1, 100))
+    release(0, town)
+    limited = {**ROLES["privacy"], "suppression_limit": "0.01"}
+    with pytest.raises(UnreachableError, match=r"of people whose atom is not whole.* would do"):
+        release(1, leaver(town, "p7"), after=0, privacy=limited)
+
+
+def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> None:
+    town = next(months(2, 100))
+    first = Shown.of(release(0, town, leavers="keep")[0])
+    now = leaver(town, "p7")
+    at = now["id"].index("p9")
+    now = {**now, "disease": [other_than(x) if i == at else x for i, x in enumerate(now["disease"])]}
+    output, certificate = release(1, now, after=0, leavers="keep")
+    assert Shown.of(output).disease == first.disease
+    assert certificate["earlier"]["kept"] == 2
+    assert any("2 people are published as they were" in warning for warning in certificate["warnings"])
+    whole = {p for p, class_ in first.class_of.items() if class_ == first.class_of[hashed("p7")]}
+    gone: Mapping[str, Any] = town
+    for person in town["id"]:
+        gone = leaver(gone, person) if hashed(person) in whole else gone
+    output, _ = release(2, gone, after=1, leavers="keep")
+    assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
+
+
+def test_labels_cover_the_values_that_people_who_stay_have_now(release: Release) -> None:
+    town = next(months(3, 100))
+    release(0, town)
+    older = {**town, "age": [age + 30 for age in town["age"]]}
+    output, _ = release(1, older, after=0)  # the oracle compares labels with raw values
+    ages = {hashed(person): age for person, age in zip(older["id"], older["age"], strict=True)}
+    for person, (label, _) in Shown.of(output).class_of.items():
+        low, *high = label.strip("[]").split(", ")
+        assert int(low) <= ages[person] <= int(*high or [low])
+
+
+def test_newcomers_wait_if_they_are_too_few(release: Release) -> None:
+    town = next(months(4, 100))
+    release(0, town)
+    more = {name: [*column, *column[:3]] for name, column in town.items()} | {"id": [*town["id"], "a", "b", "c"]}
+    output, certificate = release(1, more, after=0)
+    assert certificate["suppressed"]["rows"] == 3
+    assert not Shown.of(output).class_of.keys() & {hashed("a"), hashed("b"), hashed("c")}
+
+
+def test_atoms_that_are_too_far_from_the_new_table_are_merged(release: Release) -> None:
+    town = next(months(5, 200))
+    first = Shown.of(release(0, town)[0])
+    many = {name: [*column, *column] for name, column in town.items()}
+    many |= {"id": [f"n{i}" if i >= 200 else p for i, p in enumerate(many["id"])]}
+    many |= {"disease": [*town["disease"], *(["flu"] * 120 + town["disease"][:80])]}
+    output, certificate = release(1, many, after=0)
+    second = Shown.of(output)
+    stayed = {class_: {second.class_of[p] for p in second.class_of if p in first.class_of} for class_ in [0]}[0]
+    assert len(stayed) < len(set(first.class_of.values()))
+    assert certificate["guarantees"]["t"]["disease"]["achieved"] <= float(T)
+
+
+def test_a_line_in_one_output(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> None:
+    """A scheduled run replaces its own output; the first time there is nothing to continue."""
+    for number, town in enumerate(islice(months(6, 100, leave=0, change=0), 3), start=1):
+        conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
+        certificate = pipeline.release(open_run(conf, overwrite=True))
+        assert certificate.get("earlier", {"number": 1})["number"] == number
+    history = tc.history(tmp_path / "out")
+    assert [entry["rows"] for entry in history.entries] == [100, 120, 140]
+    assert history.entries[-1]["fingerprint"] == certificate["release"]["fingerprint"]
+    verify_finished(open_run(conf))
+
+
+def test_a_run_that_broke_off_is_repeated(release: Release, open_run: Callable[..., Run], tmp_path: Path) -> None:
+    town = list(islice(months(7, 100), 2))
+    release(0, town[0])
+    _, certificate = release(1, town[1], after=0)
+    conf = tmp_path / "1/run.yaml"
+    for stages in (["profile"], ["profile", "plan", "anonymize"]):
+        run_stages(open_run(conf, "output.path=other"), *stages)
+        again = pipeline.release(open_run(conf, "output.path=other", overwrite=True), resume=True)
+        assert again["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+        assert again["earlier"] == certificate["earlier"]
+        for folder in sorted((tmp_path / "1/other").iterdir()):
+            folder.rename(tmp_path / f"done-{len(stages)}-{folder.name}")
+
+
+@pytest.mark.on_spark
+@pytest.mark.parametrize("leavers", ["withhold", "keep"])
+def test_both_engines_make_the_same_line(
+    leavers: str, release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    _, on_spark = line_of(release, list(islice(months(8, 150), 2)), leavers=leavers)
+    again = tc.release(None, tmp_path / "1/run.yaml", tmp_path / "local", engine="local", log=None)
+    assert again.certificate["release"]["fingerprint"] == on_spark[1]["release"]["fingerprint"]
+    assert again.certificate["earlier"] == on_spark[1]["earlier"]
+
+
+# --- what a line requires
+
+
+def test_a_line_needs_an_earlier_release_of_people(release: Release) -> None:
+    town = next(months(9, 60))
+    with pytest.raises(ConfigurationError, match=r"output\.after: there is no finished release"):
+        release(1, town, after=0)
+    release(2, town, person=None, privacy={}, direct_identifiers=["id"])
+    with pytest.raises(ConfigurationError, match="does not count people"):
+        release(3, town, after=2)
+
+
+def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
+    with pytest.raises(ConfigurationError, match="another secret, so its people cannot be recognized"):
+        release(1, town, after=0)
+
+
+def test_the_secret_of_the_first_output_is_taken_over(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TCLOSE_SECRET")
+    town = next(months(9, 60))
+    first, _ = release(0, town)
+    second, _ = release(1, town, after=0)
+    assert (first / "internal/secret").read_text() == (second / "internal/secret").read_text()
+    assert Shown.of(first).class_of.keys() == Shown.of(second).class_of.keys()
+
+
+@pytest.mark.parametrize(
+    ("stricter", "named"),
+    [
+        ({"k": 40}, "k is stricter"),
+        ({"sensitive": {"disease": {"t": "0.3"}}}, "t of disease is stricter"),
+        ({"sensitive": {"disease": {"t": "0.4", "l": {"distinct": 3}}}}, "l of disease is stricter"),
+    ],
+)
+def test_later_releases_require_no_more(stricter: dict[str, Any], named: str, release: Release) -> None:
+    town = next(months(9, 120))
+    release(0, town)
+    with pytest.raises(UnreachableError, match=named):
+        release(1, town, after=0, **stricter)
+
+
+def test_an_output_that_is_not_part_of_the_line_is_not_replaced(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    release(1, town, after=0)
+    with pytest.raises(ConfigurationError, match="would break the line"):
+        pipeline.release(open_run(tmp_path / "1/run.yaml", overwrite=True))
+
+
+def test_changed_evidence_is_not_continued(release: Release) -> None:
+    town = next(months(9, 60))
+    output, _ = release(0, town)
+    file = next((output / "internal/people").glob("*.parquet"))
+    file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(ConfigurationError, match="was changed after its publication"):
+        release(1, town, after=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"person": None, "direct_identifiers": ["id"]}, "recognized by attributes.person"),
+        ({"person": {"column": "id", "rows": "apart"}}, "rows: together"),
+        ({"method": {"name": "closeness_tree", "overlap": "none"}}, "overlap: allowed"),
+        ({"privacy": {"of": "input"}}, "expected privacy.of: released"),
+        ({"quasi": {"age": {"type": "numeric", "coarsest": 10}, "sex": {}}}, "age.coarsest"),
+    ],
+)
+def test_what_does_not_go_with_a_line(given: dict[str, Any], message: str, release: Release) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        release(1, next(months(9, 60)), after=0, **given)
+
+
+# --- the verifier
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        ("split", "atoms are in several classes"),
+        ("lost atom", "internal/atoms has not the atoms of the earlier releases"),
+        ("other values", "have other sensitive values than in the earlier release"),
+        ("no atom", "published people are in no atom"),
+        ("few newcomers", "newcomers alone: 1 classes .* are smaller than k = 4"),
+        ("in part", "atoms are published in part"),
+    ],
+)
+def test_the_verifier_judges_atoms(
+    damage: str, found: str, release: Release, open_run: Callable[..., Run], tmp_path: Path, write_run: Any
+) -> None:
+    town = list(islice(months(10, 150, leave=0, change=0), 2))
+    release(0, town[0])
+    run = open_run(write_run(tmp_path / "1", rows(town[1]), output={"after": "../0/out"}, **ROLES))
+    run_stages(run, "profile", "plan", "anonymize")
+    path = tmp_path / "1/out/internal/staging/atoms"
+    atoms = DeltaTable(str(path)).to_pyarrow_table().to_pandas()
+    old = atoms.index[atoms.since == 1]
+    size = atoms.groupby("atom")["atom"].transform("size")
+    if damage == "split":  # one atom in two classes: two old atoms of different classes are said to be one
+        one, other = atoms.loc[old, "atom"].unique()[:2]
+        atoms.loc[atoms.atom == one, "atom"] = other
+    elif damage == "lost atom":
+        atoms = atoms[atoms.atom != atoms.loc[old[0], "atom"]]
+    elif damage == "other values":
+        atoms.loc[old[0], "sensitive_values"] += 1
+    elif damage == "no atom":
+        atoms = atoms.drop(index=atoms.index[atoms.since == 2][0])
+    elif damage == "few newcomers":
+        new = atoms.index[atoms.since == 2]
+        smallest = atoms.loc[new].iloc[size[new].argmin()].atom
+        of_one = atoms.index[atoms.atom == smallest]
+        atoms.loc[of_one[1:], ["atom", "since"]] = [atoms.loc[old[0], "atom"], 1]
+    elif damage == "in part":
+        ghost = {**atoms.loc[old[0]].to_dict(), "person_hash": 77}
+        atoms.loc[len(atoms)] = ghost
+    shutil.rmtree(path)
+    write_deltalake(str(path), pa.Table.from_pandas(atoms, ATOMS, preserve_index=False))
+    with pytest.raises(GuaranteeError, match=found):
+        pipeline.verify(run)
+
+
+def test_finished_releases_of_a_line_are_judged_again(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    town = list(islice(months(11, 100, leave=0, change=0), 2))
+    release(0, town[0])
+    output, _ = release(1, town[1], after=0)
+    run = open_run(tmp_path / "1/run.yaml")
+    assert verify_finished(run).holds
+    certificate = json.loads((output / "public/certificate.json").read_text())
+    certificate["earlier"]["atoms"]["smallest"] += 1
+    (output / "public/certificate.json").write_text(json.dumps(certificate))
+    list_again(output)
+    with pytest.raises(GuaranteeError, match=r"certificate .* does not describe the release"):
+        verify_finished(run)
+
+
+# --- what people see
+
+
+def test_the_history_of_a_table(release: Release, tmp_path: Path) -> None:
+    town = list(islice(months(12, 100), 3))
+    _, certificates = line_of(release, town)
+    plot = tmp_path / "history.svg"
+    done = CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--plot", str(plot)])
+    assert done.exit_code == 0
+    lines = done.output.splitlines()
+    assert len(lines) == 4
+    assert [line.split()[2] for line in lines[1:]] == [str(c["release"]["rows"]) for c in certificates]
+    assert "suppressed rows" in plot.read_text()
+    entries = json.loads(CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output)
+    assert [entry["fingerprint"] for entry in entries] == [c["release"]["fingerprint"] for c in certificates]
+    assert certificates[2]["earlier"]["releases"] == [entry["fingerprint"] for entry in entries[:2]]
+    one = tc.history(tmp_path / "0/out")
+    assert [entry["rows"] for entry in one.entries] == [100]
+
+
+def test_a_history_needs_a_release(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="has no finished release"):
+        tc.history(tmp_path)
+
+
+def test_certificate_report_and_console_have_the_line(
+    release: Release, tclose: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    town = list(islice(months(13, 100, leave=0, change=0), 2))
+    release(0, town[0])
+    output, certificate = release(1, town[1], after=0)
+    schema = json.loads((Path(tc.__file__).parent / "report/certificate.schema.json").read_text())
+    Draft202012Validator(schema).validate(json.loads(json.dumps(certificate)))
+    assert "Earlier releases of this table" in (output / "public/report.html").read_text()
+    code, told, _ = tclose(
+        "release", tmp_path / "1/run.yaml", "--after", tmp_path / "0/out", "--set", "output.path=third"
+    )
+    assert code == 0
+    assert "release of its line" in told
+    assert f"2, {certificate['earlier']['newcomers']['people']} people for the first time" in told
