@@ -82,6 +82,7 @@ def audit(
     background: Table | None = None,
     population: Any = None,
     threshold: Any = None,
+    earlier: Table | Sequence[Table] = (),
     classes_output: str | PathLike[str] | None = None,
     supersets: int = 100_000,
     attacks: bool = True,
@@ -112,6 +113,7 @@ def audit(
         row stands for; or "table:PATH" or a table with a row for each person. Adds the prosecutor's, journalist's and
         marketer's risk.
     threshold: the chance of re-identification above which a record counts as at risk; by default 0.09.
+    earlier: earlier releases of the same people, oldest first, to judge together with the table. Needs `person`.
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.
@@ -132,14 +134,15 @@ def audit(
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 
-    def judge(judged: Any, compared: Any = None, people: Any = None, population: Any = None) -> AuditResult:
+    def judge(judged: Any, compared: Any, people: Any, population: Any, former: Any) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
 
         options = (target, supersets, attacks, special_uniques, combinations)
-        return audit_table(judged, question, None, compared, people, *options, population)
+        return audit_table(judged, question, None, compared, people, *options, population, former)
 
     tables = (table, reference, background, people_of)
-    found = _on_engine("audit", engine, question, tables, format, options, judge, target)
+    former = [*earlier] if isinstance(earlier, list | tuple) else [earlier]
+    found = _on_engine("audit", engine, question, tables, format, options, judge, target, former)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
@@ -189,12 +192,14 @@ def _on_engine(
     options: Options,
     judge: Callable[..., Result],
     target: str | None = None,
+    earlier: Sequence[Table] = (),
 ) -> Result:
     """What `judge` finds in the tables, on the chosen engine. target: where it writes."""
     path, how = path_of(tables[0]), reader_options(options)
     with as_typed():
         source = source_of(path, format, how) if path else Input(path=FRAME, format="table")
         held = [held_table(table) for table in tables]  # once: a stream can be read once only
+        former = [held_table(table) for table in earlier]
 
     def work(on: str) -> Result:
         with working(f"tclose {verb}", held[0], path, on) as session, as_typed():
@@ -204,7 +209,7 @@ def _on_engine(
             columns += question.sensitive_attributes.items()
             places = {f"the hierarchy of {name!r}": settings.hierarchy for name, settings in columns}
             require_paths(session, {**places, "--classes-output": target})
-            with opened_tables(session, question, *held, kind=format, options=how) as opened:
+            with opened_tables(session, question, *held, earlier=former, kind=format, options=how) as opened:
                 return judge(*opened)
 
     return on_engine(choose(verb, engine, table=None if path else held[0], source=source), work)

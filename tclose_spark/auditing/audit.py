@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
+from tclose_spark.auditing.attacks.several_releases import LATEST, judge_together, prepare_earlier
 from tclose_spark.auditing.attacks.uniques import MOST_CLASSES, find_special_uniques
 from tclose_spark.auditing.inputs import (
     AuditInputs,
@@ -20,6 +21,7 @@ from tclose_spark.auditing.inputs import (
 from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
+from tclose_spark.checks.classes.cells import PeopleOfRelease
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.people import expect_people
@@ -79,6 +81,7 @@ def audit_table(
     special_uniques: int | None = None,
     combinations: int = MOST_COMBINATIONS,
     population: Table | None = None,
+    earlier: Sequence[Table] = (),
 ) -> AuditResult:
     """The audit of a table, with the Great Expectations suite that checks its class table.
 
@@ -91,6 +94,7 @@ def audit_table(
     special_uniques: the largest minimal sample unique to search for; None to search for none.
     combinations: how many combinations of quasi-identifiers that search examines.
     population: a row for each person of the population, if the question says that a table is it.
+    earlier: earlier releases of the same people, oldest first, to judge together with the table.
 
     Raises:
         ConfigurationError: if options contradict one another.
@@ -98,12 +102,15 @@ def audit_table(
         GuaranteeError: if Great Expectations comes to another verdict.
     """
     _check_options(question, reference, background, classes_output)
+    if earlier and question.person is None:
+        raise ConfigurationError("--earlier: whose is a row? Give --person COLUMN, which all tables have")
     _check_special_uniques(question, special_uniques)
+    former = prepare_earlier(question, earlier, table)
     inputs = prepare_inputs(question, table, reference, background, population)
     trees = hierarchies_of(inputs.question, session_of(table), hierarchies)
     question = inputs.question
     with ExitStack() as stack:
-        stack.enter_context(sized_shuffles(session_of(table), inputs.rows))
+        stack.enter_context(sized_shuffles(session_of(table), max([inputs.rows, *(one.rows for one in former)])))
         names = list(question.sensitive_attributes)
         of_people = None if question.person is None else inputs.table
         whose = stack.enter_context(released_people(of_people, question.labels, names))
@@ -144,6 +151,17 @@ def audit_table(
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
         risks = _risks(classes, inputs, measures, trees)
+        cells = None
+        if former and required is not None:
+            notes += [note for one in former for note in one.notes]
+            latest = PeopleOfRelease(
+                name=LATEST,
+                rows=inputs.table,
+                labels=question.labels,
+                attributes=measures.attributes,
+                people=required,
+            )
+            cells = judge_together(latest, former, trees, question.k)
         suite = suite_of(question, strict, measures.attributes)
         audit = AuditResult(
             question=question,
@@ -156,6 +174,7 @@ def audit_table(
             suite=suite_json("every class", suite),
             people=None if whose is None else whose.sizes,
             special_uniques=uniques,
+            cells=cells,
         )
         passed = validate(classes, "every class", suite, figures.classes).passed
         if passed != all(g.holds for g in audit.guarantees if g is not alike):

@@ -68,11 +68,7 @@ def prepare_inputs(
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
     question, notes = with_bounds(table, question)
-    check_columns(table, question.labels, sensitive, "the table", question.persons, question.weights)
-    table = normal_texts(table, [*question.labels, *sensitive, *question.weights, *question.persons], sensitive)
-    rows = count_rows(table, "the table")
-    if question.person is not None:
-        table = with_people(table, question.person, "the table")
+    table, rows = prepare_table(question, table, "the table")
     listed = []
     for people, what in ((background, "the background table"), (population, "the table of the population")):
         if people is not None:
@@ -95,6 +91,37 @@ def prepare_inputs(
         rows=rows,
         notes=notes,
     )
+
+
+def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Table, int]:
+    """(a published table with the question's columns, ready to tally; its rows). what: names it in errors.
+
+    Rows that `internal/people` marks as suppressed are left out: they are not published.
+
+    Raises:
+        InputError: if a column is missing, ambiguous or of a nested type, or the table has no rows or malformed ones.
+    """
+    sensitive = question.sensitive_attributes
+    check_columns(table, question.labels, sensitive, what, question.persons, question.weights)
+    columns = [*question.labels, *sensitive, *question.weights, *question.persons]
+    table = normal_texts(_published(table, columns), columns, sensitive)
+    rows = count_rows(table, what)
+    return table if question.person is None else with_people(table, question.person, what), rows
+
+
+def _published(table: Table, columns: Sequence[str]) -> Table:
+    """The rows of a table, or of `internal/people`, that are published, with these columns."""
+    schema = schema_of(table)
+    place = schema.get_field_index(SUPPRESSED)
+    if PERSON not in columns or place < 0 or not pa.types.is_boolean(schema.field(place).type):
+        return table
+
+    def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.invert(batch.columns[-1])).select(range(len(columns)))
+
+    kept = pa.schema([schema.field(column) for column in columns])
+    return map_batches(select(table, [*columns, SUPPRESSED]), only, kept)
 
 
 def with_bounds(table: Table, question: AuditQuestion) -> tuple[AuditQuestion, list[str]]:

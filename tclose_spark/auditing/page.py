@@ -6,6 +6,8 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import (
     VERDICTS,
     achieved_text,
+    cell_text,
+    cells_text,
     guarantee_name,
     number_text,
     population_text,
@@ -14,6 +16,7 @@ from tclose_spark.auditing.views import (
     strict_k,
     uniques_text,
 )
+from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
@@ -31,8 +34,11 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         verdict=audit.verdict,
         said=VERDICTS[audit.verdict],
         strict_k=strict_k(audit),
-        guarantees=[(guarantee_name(g), required_text(g), achieved_text(g), g) for g in audit.guarantees],
+        guarantees=[_shown(g) for g in audit.guarantees],
         audit=audit,
+        cells=audit.cells,
+        cells_said=None if audit.cells is None else cells_text(audit.cells),
+        cell_guarantees=[] if audit.cells is None else [_shown(g, cell_text(g.worst)) for g in audit.cells.guarantees],
         figures=audit.figures,
         joined=audit.background,
         uniques=audit.special_uniques,
@@ -40,6 +46,11 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),
     )
+
+
+def _shown(g: Guarantee, cell: str = "") -> tuple[str, str, str, Guarantee, str]:
+    """A guarantee as texts, and its worst cell if it is of cells."""
+    return guarantee_name(g), required_text(g), achieved_text(g), g, cell
 
 
 def explanation_page(explanation: ClassExplanation, name: str = "table") -> str:

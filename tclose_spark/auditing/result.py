@@ -13,6 +13,7 @@ from tclose_spark.runfile.attributes import Recursive
 if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.background import BackgroundJoin
     from tclose_spark.auditing.attacks.exposures import Exposure
+    from tclose_spark.checks.classes.cells import CellFigures
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
     from tclose_spark.checks.classes.population import PopulationRisks
@@ -36,6 +37,7 @@ class AuditResult:
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
     risks: of re-identification, given the population; None if nothing was said of it.
+    cells: of the table and earlier releases together; None if there are none.
     """
 
     question: AuditQuestion
@@ -49,16 +51,22 @@ class AuditResult:
     people: Mapping[int, int] | None = None
     special_uniques: SpecialUniques | None = None
     risks: PopulationRisks | None = None
+    cells: CellFigures | None = None
+
+    @property
+    def judged(self) -> tuple[Guarantee, ...]:
+        """All guarantees: of classes, and of cells."""
+        return self.guarantees if self.cells is None else (*self.guarantees, *self.cells.guarantees)
 
     @property
     def holds(self) -> bool:
         """Whether all requirements hold."""
-        return all(g.holds for g in self.guarantees)
+        return all(g.holds for g in self.judged)
 
     @property
     def verdict(self) -> str:
         """Either "holds" or "violated"; "measured" if nothing is required."""
-        if not any(g.required is not None for g in self.guarantees):
+        if not any(g.required is not None for g in self.judged):
             return "measured"
         return "holds" if self.holds else "violated"
 
@@ -71,6 +79,7 @@ class AuditResult:
             self,
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
             attacks=tuple(e.without_labels() for e in self.attacks),
+            cells=None if self.cells is None else self.cells.without_labels(),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +93,7 @@ class AuditResult:
             "background": None if self.background is None else _background_json(self.background),
             "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
             "risks": None if self.risks is None else self.risks.to_json(),
+            "several_releases": None if self.cells is None else _cells_json(self.cells, self.question),
             "utility": {
                 "ncp": figures.ncp if figures.losses else None,
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
@@ -174,6 +184,14 @@ def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
         "worst": dict(g.worst),
         "size": g.size,
     }
+
+
+def _cells_json(cells: CellFigures, question: AuditQuestion) -> dict[str, Any]:
+    counts = {name: getattr(cells, name) for name in ("people", "stayed", "arrived", "left", "cells", "alone")}
+    listed = [_guarantee_json(g, question) for g in cells.guarantees]
+    renamed = {"classes": "cells", "rows": "people"}
+    guarantees = [{renamed.get(key, key): value for key, value in one.items()} for one in listed]
+    return {"tables": cells.by_release, **counts, "guarantees": guarantees}
 
 
 def _background_json(joined: BackgroundJoin) -> dict[str, Any]:

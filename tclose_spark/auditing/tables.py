@@ -21,10 +21,12 @@ def opened_tables(
     background: Any = None,
     population: Any = None,
     *,
+    earlier: Sequence[Any] = (),
     kind: str | None = None,
     options: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Table, Table | None, Table | None, Table | None]]:
-    """The table, and the reference, background and population table if given. Read errors are raised as InputError.
+) -> Iterator[tuple[Table, Table | None, Table | None, Table | None, list[Table]]]:
+    """The table; the reference, background and population table if given; and the earlier ones. Read errors are raised
+    as InputError.
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
@@ -36,9 +38,10 @@ def opened_tables(
     ]
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
     opened = open_table(session, table, columns, kind, given, question.renamed)
-    with errors_translated(*[one for one in (opened, *others) if one is not None]):
+    former = [open_table(session, one, columns, None, given, question.renamed) for one in earlier]
+    with errors_translated(*[one for one in (opened, *others, *former) if one is not None]):
         reference, background, population = (None if other is None else other.table for other in others)
-        yield opened.table, reference, background, population
+        yield opened.table, reference, background, population, [one.table for one in former]
 
 
 def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -16,6 +16,7 @@ from rich.text import Text
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
@@ -48,6 +49,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _special_uniques(audit.special_uniques)
     if audit.risks is not None:
         yield from _risks(audit.risks)
+    if audit.cells is not None:
+        yield from _cells(audit.cells)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
@@ -125,8 +128,29 @@ def value_text(value: str | None) -> str:
 
 
 def labels_text(labels: Mapping[str, Any]) -> str:
-    """A class by its labels."""
-    return ", ".join(f"{name}={'missing' if label is None else repr(label)}" for name, label in labels.items())
+    """A class by its labels; several classes by theirs."""
+    return ", ".join(f"{name}={_label_text(label)}" for name, label in labels.items())
+
+
+def _label_text(label: Any) -> str:
+    if isinstance(label, list):
+        return " or ".join(map(_label_text, label))
+    return "missing" if label is None else repr(label)
+
+
+def cell_text(labels: Mapping[str, Any]) -> str:
+    """A cell by its class in each release."""
+    each = ["not in it" if of_class is None else labels_text(of_class) for of_class in labels.values()]
+    return "; ".join(f"{release}: {text}" for release, text in zip(labels, each, strict=True))
+
+
+def cells_text(found: CellFigures) -> str:
+    """How many people the releases have, and how many of them are alone in their cell."""
+    held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
+    return (
+        f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} arrived, {found.left:,} left; "
+        f"they are in {found.cells:,} cells, and {found.alone:,} of them are alone in theirs"
+    )
 
 
 def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
@@ -137,8 +161,13 @@ def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
     return moves[:MOST_LINES], moves[MOST_LINES:]
 
 
-def _guarantees(guarantees: Iterable[Guarantee]) -> Iterator[Table | Text]:
-    """The guarantees, and below them their exact figures and worst classes."""
+def _guarantees(
+    guarantees: Iterable[Guarantee],
+    title: str = "Guarantees (classes and rows: that violate it)",
+    counted: tuple[str, str] = ("classes", "rows"),
+    worst: Literal["class", "cell"] = "class",
+) -> Iterator[Table | Text]:
+    """The guarantees, and below them their exact figures and worst classes, or cells."""
     rows: list[list[str | Text]] = []
     below = []
     for g in guarantees:
@@ -149,9 +178,9 @@ def _guarantees(guarantees: Iterable[Guarantee]) -> Iterator[Table | Text]:
         achieved, _, exact = achieved_text(g).partition(" = ")
         rows.append([guarantee_name(g), required_text(g), achieved, holds, *violations])
         exactly = f"exactly {exact}; " if exact else ""
-        below.append(Text(f"{guarantee_name(g)}: {exactly}worst class {_class_text(g.worst, g.size)}"))
-    title = "Guarantees (classes and rows: that violate it)"
-    yield from _table(title, ["guarantee", "required", "achieved", "holds", "classes", "rows"], rows)
+        shown = _class_text(g.worst, g.size) if worst == "class" else _cell_text(g.worst, g.size)
+        below.append(Text(f"{guarantee_name(g)}: {exactly}worst {worst} {shown}"))
+    yield from _table(title, ["guarantee", "required", "achieved", "holds", *counted], rows)
     yield from below
 
 
@@ -193,6 +222,13 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
         yield Text(f"of these, {found.unique:,} are the only one of the population who fits the class")
     if found.uniques is not None:
         yield Text(f"population uniques, an estimate: {found.uniques.estimate:,.0f} {uniques_text(found.uniques)}")
+
+
+def _cells(found: CellFigures) -> Iterator[Table | Text]:
+    """The guarantees of cells, and below them their worst cells, and whose they are."""
+    title = "Several releases together (cells and people: that violate it)"
+    yield from _guarantees(found.guarantees, title, ("cells", "people"), "cell")
+    yield Text(cells_text(found))
 
 
 def population_text(found: PopulationRisks) -> str:
@@ -291,6 +327,12 @@ def _move(explanation: ClassExplanation, move: Move) -> list[str]:
 def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
     """A class by its labels; if they are left out, by its size."""
     return labels_text(labels) if labels or size is None else f"{size:,} records"
+
+
+def _cell_text(labels: Mapping[str, Any], size: int | None) -> str:
+    """A cell by its labels and its people."""
+    people = "1 person" if size == 1 else f"{size:,} people"
+    return f"of {people}, {cell_text(labels)}" if labels else people
 
 
 def _table(title: str, headings: list[str], rows: Iterable[Iterable[str | Text]]) -> Iterator[Table | Text]:

@@ -67,6 +67,15 @@ def audit(
         str | None,
         typer.Option("--threshold", help="A record counts as at risk above this chance; by default 0.09."),
     ] = None,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--earlier",
+            metavar="TABLE",
+            help="An earlier release of the same people, to judge together with the table. May be repeated, oldest "
+            "first. Needs --person.",
+        ),
+    ] = None,
     classes_output: Annotated[
         str | None, typer.Option("--classes-output", metavar="PATH", help="Write the class table (Delta).")
     ] = None,
@@ -130,6 +139,7 @@ def audit(
         background=background,
         population=population,
         threshold=threshold,
+        earlier=earlier or [],
         classes_output=classes_output,
         supersets=supersets,
         attacks=attacks,
@@ -153,7 +163,7 @@ def audit(
     else:
         show(audit_lines(found, table), wrapped=True)
     if not found.holds:
-        broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in found.guarantees if not g.holds]
+        broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in found.judged if not g.holds]
         raise GuaranteeError(f"{table} does not meet the requirements: {', '.join(broken)}")
 
 

@@ -193,7 +193,7 @@ def _request(
     """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
     size = None if k is None else ("size", k)
     smallest = Criterion(measure="k-anonymity", attribute=None, required=k, figure="size", broken=size)
-    covering, of_attributes = [q for q in quasi if q.covers], [each for a in attributes for each in _criteria(a)]
+    covering, of_attributes = [q for q in quasi if q.covers], [each for a in attributes for each in criteria_of(a)]
     of_people = [] if people is None else people.criteria(k, of_attributes)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),
@@ -218,7 +218,7 @@ def _histograms(
         yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, q.levels)
 
 
-def _criteria(a: JudgedAttribute) -> list[Criterion]:
+def criteria_of(a: JudgedAttribute) -> list[Criterion]:
     """The criteria of a sensitive attribute. t, distinct and entropy are reported without a requirement, too."""
     l, t, distinct = a.settings.l, a.settings.t, a.column("distinct")  # noqa: E741 - the field's name for it
     criteria = [

@@ -86,6 +86,12 @@ class Criterion:
         worst = pc.min(classes[self.figure])
         return worst.as_py(), _where(pc.equal(classes[self.figure], worst))
 
+    def worst_class(self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]) -> WorstClass:
+        """The worst class; of several the smallest, then the first by its labels. sizes: shape (classes,)."""
+        rank, rows = self.worst(classes)
+        row = _first_of(labels, rows[sizes[rows] == sizes[rows].min()])
+        return WorstClass(rank, int(sizes[row]), _labels(labels, row))
+
     def achieved(self, rank: Any) -> Any:
         """The figure to report for a worst class of this rank; for recursive diversity, whether it holds."""
         return rank > 0 if self.measure.startswith("recursive") else rank
@@ -194,11 +200,6 @@ class FigureRequest:
             name: limit.broken([published.field(column) for column in columns])
             for name, (limit, columns) in self.limits.items()
         }
-        worst = []
-        for criterion in self.criteria:
-            rank, rows = criterion.worst(classes)
-            row = _first_of(labels, rows[sizes[rows] == sizes[rows].min()])
-            worst.append(WorstClass(rank, int(sizes[row]), _labels(labels, row)))
         return PartialFigures(
             sums=sums,
             counts={
@@ -210,7 +211,7 @@ class FigureRequest:
                 ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},
                 **{key: count_by_bin(each.bins(classes), sizes) for key, each in self.histograms.items()},
             },
-            worst=tuple(worst),
+            worst=tuple(criterion.worst_class(classes, sizes, labels) for criterion in self.criteria),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
         )

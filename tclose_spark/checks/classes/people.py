@@ -154,11 +154,13 @@ class JudgedPeople:
     attributes: over rows.
     weighed: their distances over people, and what rounded weights leave of t.
     units: what a person weighs.
+    several: whether some people have several rows.
     """
 
     attributes: tuple[JudgedAttribute, ...]
     weighed: tuple[JudgedAttribute, ...]
     units: int
+    several: bool
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
@@ -218,7 +220,7 @@ def judged_people(
         t = a.settings.t if a.settings.t is None else a.settings.t - rounding
         settings = a.settings.model_copy(update={"t": t})
         weighed.append(replace(a, distance=replace(a.distance, table=table), settings=settings))
-    return JudgedPeople(tuple(attributes), tuple(weighed), units)
+    return JudgedPeople(tuple(attributes), tuple(weighed), units, max(by_size) > 1)
 
 
 def over_people(column: str) -> str:
