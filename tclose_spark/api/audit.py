@@ -113,7 +113,8 @@ def audit(
         row stands for; or "table:PATH" or a table with a row for each person. Adds the prosecutor's, journalist's and
         marketer's risk.
     threshold: the chance of re-identification above which a record counts as at risk; by default 0.09.
-    earlier: earlier releases of the same people, oldest first, to judge together with the table. Needs `person`.
+    earlier: earlier releases of the same people, oldest first, to judge together with the table: exactly with
+        `person`; from labels alone with `background`, people who are in all of them.
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.

@@ -8,8 +8,15 @@ from dataclasses import dataclass, replace
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
+from tclose_spark.auditing.attacks.intersection_attack import Intersection, LabelledRelease, intersect_releases
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
-from tclose_spark.auditing.attacks.several_releases import LATEST, judge_together, prepare_earlier
+from tclose_spark.auditing.attacks.several_releases import (
+    LATEST,
+    EarlierTable,
+    judge_together,
+    labelled_releases,
+    prepare_earlier,
+)
 from tclose_spark.auditing.attacks.uniques import MOST_CLASSES, find_special_uniques
 from tclose_spark.auditing.inputs import (
     AuditInputs,
@@ -21,10 +28,10 @@ from tclose_spark.auditing.inputs import (
 from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.checks.classes.cells import PeopleOfRelease
+from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease
 from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
-from tclose_spark.checks.classes.people import expect_people
+from tclose_spark.checks.classes.people import JudgedPeople, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
@@ -102,8 +109,11 @@ def audit_table(
         GuaranteeError: if Great Expectations comes to another verdict.
     """
     _check_options(question, reference, background, classes_output)
-    if earlier and question.person is None:
-        raise ConfigurationError("--earlier: whose is a row? Give --person COLUMN, which all tables have")
+    if earlier and question.person is None and background is None:
+        raise ConfigurationError(
+            "--earlier: whose is a row? Give --person COLUMN, which all tables have, or --background TABLE with people "
+            "who are in all of them"
+        )
     _check_special_uniques(question, special_uniques)
     former = prepare_earlier(question, earlier, table)
     inputs = prepare_inputs(question, table, reference, background, population)
@@ -151,17 +161,8 @@ def audit_table(
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
         risks = _risks(classes, inputs, measures, trees)
-        cells = None
-        if former and required is not None:
-            notes += [note for one in former for note in one.notes]
-            latest = PeopleOfRelease(
-                name=LATEST,
-                rows=inputs.table,
-                labels=question.labels,
-                attributes=measures.attributes,
-                people=required,
-            )
-            cells = judge_together(latest, former, trees, question.k)
+        cells, intersection, more_notes = _together(former, inputs, tallies, measures, trees, required)
+        notes += more_notes
         suite = suite_of(question, strict, measures.attributes)
         audit = AuditResult(
             question=question,
@@ -175,6 +176,7 @@ def audit_table(
             people=None if whose is None else whose.sizes,
             special_uniques=uniques,
             cells=cells,
+            intersection=intersection,
         )
         passed = validate(classes, "every class", suite, figures.classes).passed
         if passed != all(g.holds for g in audit.guarantees if g is not alike):
@@ -338,6 +340,35 @@ def _risks(
     return measure_risks(
         classes, counted, population, at_risk, measures.quasi, trees, table=inputs.table, listed=inputs.population
     )
+
+
+def _together(
+    earlier: Sequence[EarlierTable],
+    inputs: AuditInputs,
+    tallies: Table,
+    measures: AuditMeasures,
+    trees: Mapping[str, Hierarchy],
+    people: JudgedPeople | None,
+) -> tuple[CellFigures | None, Intersection | None, list[str]]:
+    """(the cells of the releases if people are counted; otherwise the intersection attack with the background table;
+    notes).
+    """
+    question, attributes = inputs.question, measures.attributes
+    notes = [note for one in earlier for note in one.notes]
+    if not earlier:
+        return None, None, notes
+    if people is not None:
+        latest = PeopleOfRelease(
+            name=LATEST, rows=inputs.table, labels=question.labels, attributes=attributes, people=people
+        )
+        return judge_together(latest, earlier, trees, question.k), None, notes
+    assert inputs.background is not None
+    by_labels = LabelledRelease(name=LATEST, quasi=measures.quasi, labels=question.labels, tallies=tallies)
+    with labelled_releases(by_labels, earlier, trees) as releases:
+        found = intersect_releases(releases, inputs.background, trees, attributes, question.k)
+    if attributes and not found.values:
+        notes.append("the values left for listed people are not measured: there are too many classes and values")
+    return None, found, notes
 
 
 def _tuple_notes(measures: AuditMeasures, inputs: AuditInputs) -> list[str]:

@@ -13,6 +13,7 @@ from tclose_spark.runfile.attributes import Recursive
 if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.background import BackgroundJoin
     from tclose_spark.auditing.attacks.exposures import Exposure
+    from tclose_spark.auditing.attacks.intersection_attack import Intersection
     from tclose_spark.checks.classes.cells import CellFigures
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
@@ -37,7 +38,8 @@ class AuditResult:
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
     risks: of re-identification, given the population; None if nothing was said of it.
-    cells: of the table and earlier releases together; None if there are none.
+    cells: of the table and earlier releases together, if people are known by a column; otherwise
+    intersection: the attack with a list of people. Both are None without earlier releases.
     """
 
     question: AuditQuestion
@@ -52,11 +54,14 @@ class AuditResult:
     special_uniques: SpecialUniques | None = None
     risks: PopulationRisks | None = None
     cells: CellFigures | None = None
+    intersection: Intersection | None = None
 
     @property
     def judged(self) -> tuple[Guarantee, ...]:
-        """All guarantees: of classes, and of cells."""
-        return self.guarantees if self.cells is None else (*self.guarantees, *self.cells.guarantees)
+        """All guarantees: of classes, and of several releases together."""
+        cells = () if self.cells is None else self.cells.guarantees
+        listed = () if self.intersection is None else (self.intersection.guarantee,)
+        return (*self.guarantees, *cells, *listed)
 
     @property
     def holds(self) -> bool:
@@ -94,6 +99,7 @@ class AuditResult:
             "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
             "risks": None if self.risks is None else self.risks.to_json(),
             "several_releases": None if self.cells is None else _cells_json(self.cells, self.question),
+            "intersection": None if self.intersection is None else _intersection_json(self.intersection, self.question),
             "utility": {
                 "ncp": figures.ncp if figures.losses else None,
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
@@ -192,6 +198,18 @@ def _cells_json(cells: CellFigures, question: AuditQuestion) -> dict[str, Any]:
     renamed = {"classes": "cells", "rows": "people"}
     guarantees = [{renamed.get(key, key): value for key, value in one.items()} for one in listed]
     return {"tables": cells.by_release, **counts, "guarantees": guarantees}
+
+
+def _intersection_json(found: Intersection, question: AuditQuestion) -> dict[str, Any]:
+    k = _guarantee_json(found.guarantee, question)
+    return {
+        "joined": list(found.joined),
+        **{name: getattr(found, name) for name in ("people", "outside", "combinations", "alone")},
+        "smallest": k["achieved"],
+        "required": k["asked"],
+        "below_k": k["rows"],
+        "values": [asdict(one) for one in found.values],
+    }
 
 
 def _background_json(joined: BackgroundJoin) -> dict[str, Any]:

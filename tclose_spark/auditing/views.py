@@ -15,6 +15,7 @@ from rich.text import Text
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
+from tclose_spark.auditing.attacks.intersection_attack import Intersection
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.figures import Guarantee
@@ -51,6 +52,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _risks(audit.risks)
     if audit.cells is not None:
         yield from _cells(audit.cells)
+    if audit.intersection is not None:
+        yield from _intersection(audit.intersection)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
@@ -229,6 +232,39 @@ def _cells(found: CellFigures) -> Iterator[Table | Text]:
     title = "Several releases together (cells and people: that violate it)"
     yield from _guarantees(found.guarantees, title, ("cells", "people"), "cell")
     yield Text(cells_text(found))
+
+
+def _intersection(found: Intersection) -> Iterator[Table | Text]:
+    """The listed people who cannot be told apart in all releases, and the values that are left for them."""
+    yield Text(f"Several releases together, with the list of people, by {', '.join(found.joined)}", "bold")
+    yield from map(Text, intersection_lines(found))
+    if found.values:
+        rows = [
+            [
+                one.attribute,
+                f"{one.certain:,}",
+                f"{one.contradicted:,}",
+                "" if one.belief is None else f"{one.belief:.3f}",
+            ]
+            for one in found.values
+        ]
+        title = "Values that all releases leave (people with one value, and with none; the largest belief)"
+        yield from _table(title, ["attribute", "one value", "none", "belief"], rows)
+
+
+def intersection_lines(found: Intersection) -> Iterator[str]:
+    """The counts of people in sentences."""
+    k = found.guarantee
+    yield (
+        f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of every release; they fit "
+        f"{found.combinations:,} combinations of classes"
+    )
+    below = "" if k.required is None else f", {k.rows:,} are among fewer than {k.required} ({_verdict(k)})"
+    yield f"{found.alone:,} are alone in their combination{below}; the smallest has {k.achieved:,}"
+
+
+def _verdict(g: Guarantee) -> str:
+    return "holds" if g.holds else "does NOT hold"
 
 
 def population_text(found: PopulationRisks) -> str:

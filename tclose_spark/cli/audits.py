@@ -73,7 +73,7 @@ def audit(
             "--earlier",
             metavar="TABLE",
             help="An earlier release of the same people, to judge together with the table. May be repeated, oldest "
-            "first. Needs --person.",
+            "first. Needs --person, or --background.",
         ),
     ] = None,
     classes_output: Annotated[

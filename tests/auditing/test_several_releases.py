@@ -256,3 +256,31 @@ def test_a_town_that_grew(two_years: list[Path], tclose: Callable[..., tuple[int
     assert found["guarantees"][0]["people"] == below
     assert alone > 100
     assert below > 1000
+
+
+def test_a_town_that_grew_from_labels_alone(two_years: list[Path], tclose: Callable[..., tuple[int, str, str]]) -> None:
+    """Without whose a row is: an adversary who knows the 2,000 people of both years tries each on each class."""
+    paths, quasi = [path.parent.parent / "public/release" for path in two_years], ["age", "sex", "zip"]
+    known = town(2000)
+    pq.write_table(known.select(quasi), paths[0].parent / "known.parquet")
+    asked = ["-q", ",".join(quasi), "-s", "disease", "--k", "5", "--background", paths[0].parent / "known.parquet"]
+    code, printed, error = tclose("audit", paths[1], "--earlier", paths[0], *asked, "--no-attacks", "--json")
+    assert code == 1
+    assert "k-anonymity of listed people in all releases" in error
+    fits = []
+    for path in paths:
+        classes = read(path)[quasi].drop_duplicates()
+        ends = classes["age"].str.strip("[]").str.split(", ")
+        low, high = (ends.str[i].replace("*", end).astype(int).to_numpy() for i, end in ((0, "-1"), (-1, "999")))
+        inside = (known["age"].to_numpy()[:, None] >= low) & (known["age"].to_numpy()[:, None] <= high)
+        for name in ("sex", "zip"):
+            labels, values = classes[name].to_numpy().astype(str), np.array(known[name].to_pylist())
+            inside &= (values[:, None] == labels) | (labels == "*")
+        fits.append(inside)
+    both = np.concatenate(fits, axis=1)
+    sizes = Counter(Counter(row.tobytes() for row in both).values())
+    found = json.loads(printed)["intersection"]
+    assert all(inside.any(axis=1).all() for inside in fits)
+    assert (found["people"], found["outside"], found["combinations"]) == (2000, 0, sizes.total())
+    assert found["alone"] == sizes[1] > 100
+    assert found["below_k"] == sum(size * n for size, n in sizes.items() if size < 5)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease
 from tclose_spark.auditing.inputs import judged_attributes, prepare_table, with_bounds
+from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease, judge_cells
-from tclose_spark.checks.classes.tallies import count_values
+from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.released_people import released_people
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.tables import keep, schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -113,3 +116,21 @@ def _people_of(earlier: EarlierTable, trees: Mapping[str, Hierarchy]) -> PeopleO
     return PeopleOfRelease(
         name=earlier.name, rows=earlier.table, labels=question.labels, attributes=attributes, people=people
     )
+
+
+@contextmanager
+def labelled_releases(
+    latest: LabelledRelease, earlier: Sequence[EarlierTable], trees: Mapping[str, Hierarchy]
+) -> Iterator[list[LabelledRelease]]:
+    """Earlier releases by their labels, and the latest one."""
+    with ExitStack() as stack:
+        releases = []
+        for one in earlier:
+            question, names = one.question, list(one.question.sensitive_attributes)
+            tallies = stack.enter_context(keep(tally_classes(one.table, question.labels, names)))
+            try:
+                quasi, _ = judge_labels(tallies, question, trees)
+            except InputError as error:
+                raise InputError(f"{one.name}: {error}") from None
+            releases.append(LabelledRelease(name=one.name, quasi=quasi, labels=question.labels, tallies=tallies))
+        yield [*releases, latest]

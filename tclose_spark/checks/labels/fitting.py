@@ -157,19 +157,7 @@ def fitting_people(
     labels, sizes = _boxes(
         _class_sizes(classes, joined, counted) if whose is None else _class_people(whose, joined), what
     )
-    for q, column in zip(joined, labels, strict=True):
-        masks = {
-            label
-            for label in column
-            if label
-            and q.name not in hierarchies
-            and GENERALIZED.match(label)
-            and not (q.loss.numeric and interval_or_none(label))
-        }
-        if masks:
-            raise InputError(
-                f"{what}: {q.name}: {len(masks)} labels do not show which values they cover; give a hierarchy"
-            )
+    require_covering(joined, labels, hierarchies, what)
     with keep(known_people(listed, names)) as people:
         axes = label_axes(joined, labels, hierarchies, people)
         low, high, owner = class_boxes(labels, axes, what)
@@ -188,6 +176,28 @@ def fitting_people(
         candidates=fits[CANDIDATES],
         members=members[CANDIDATES],
     )
+
+
+def require_covering(
+    joined: Sequence[JudgedQuasi],
+    labels: Sequence[Sequence[str | None]],
+    hierarchies: Mapping[str, Hierarchy],
+    what: str,
+) -> None:
+    """Raises InputError if a label does not show which values it covers. labels: by quasi-identifier."""
+    for q, column in zip(joined, labels, strict=True):
+        masks = {
+            label
+            for label in column
+            if label
+            and q.name not in hierarchies
+            and GENERALIZED.match(label)
+            and not (q.loss.numeric and interval_or_none(label))
+        }
+        if masks:
+            raise InputError(
+                f"{what}: {q.name}: {len(masks)} labels do not show which values they cover; give a hierarchy"
+            )
 
 
 def joined_quasi(quasi: Sequence[JudgedQuasi], background: Table) -> list[JudgedQuasi]:

@@ -31,7 +31,7 @@ class Fits:
     """Which people fit which classes, in sums.
 
     people: total weight of the points in each box, shape (boxes,).
-    records: total records of the boxes that hold each point, shape (points,).
+    records: total records of the boxes that hold each point, shape (points,), or (points, columns) as they are given.
     """
 
     people: IntArray
@@ -42,13 +42,13 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
     """The people who fit each class, and the records that each person fits: points in closed boxes, exactly.
 
     points: codes of the distinct people's quasi-identifiers, shape (points, d); weights: people with them, (points,).
-    low, high: lowest and highest code of each box, inclusive, shape (boxes, d); records: of each, (boxes,). Boxes may
-        overlap, and are empty if a low exceeds its high.
+    low, high: lowest and highest code of each box, inclusive, shape (boxes, d); records: of each, (boxes,), or several
+        figures to add up, (boxes, columns). Boxes may overlap, and are empty if a low exceeds its high.
 
     Points are halved along the axis on which most boxes cut their cell. A box that misses a cell is dropped, one that
     covers it counts as a whole, and the others meet few points, which are tried one by one. Sums must fit 64 bits.
     """
-    fits = Fits(np.zeros(len(low), dtype=np.int64), np.zeros(len(points), dtype=np.int64))
+    fits = Fits(np.zeros(len(low), dtype=np.int64), np.zeros((len(points), *records.shape[1:]), dtype=np.int64))
     if not len(points) or not len(low):
         return fits
     place, lows, highs = _ranked(points, low, high)
@@ -62,7 +62,7 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
         partial = cuts.any(axis=0)
         whole, boxes = boxes[~partial], boxes[partial]
         fits.people[whole] += weights[cell].sum()
-        fits.records[cell] += records[whole].sum()
+        fits.records[cell] += records[whole].sum(axis=0)
         if not len(boxes):
             continue
         cut = cuts.sum(axis=1)
@@ -70,7 +70,7 @@ def count_inside(points: CodeArray, weights: IntArray, low: CodeArray, high: Cod
             axes = np.flatnonzero(cut)
             inside = _inside(here[axes], lows[axes[:, None], boxes], highs[axes[:, None], boxes])
             fits.people[boxes] += np.einsum("p,pb->b", weights[cell], inside)
-            fits.records[cell] += np.einsum("pb,b->p", inside, records[boxes])
+            fits.records[cell] += np.einsum("pb,b...->p...", inside, records[boxes])
             continue
         along = here[int(np.argmax(cut))]  # an axis that a box cuts has more than one rank here
         middle = np.partition(along, len(along) // 2)[len(along) // 2]
