@@ -114,7 +114,8 @@ def audit(
         marketer's risk.
     threshold: the chance of re-identification above which a record counts as at risk; by default 0.09.
     earlier: earlier releases of the same people, oldest first, to judge together with the table: exactly with
-        `person`; from labels alone with `background`, people who are in all of them.
+        `person`; for the people of `background`, who are in all of them; otherwise by the labels of few who came or
+        left.
     classes_output: where to write the class table, as Delta.
     supersets: the most boxes of labels to search for (n, t).
     attacks: measure attacks.

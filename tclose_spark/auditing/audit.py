@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
+from tclose_spark.auditing.attacks.differences import Differences, find_differences
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.attacks.intersection_attack import Intersection, LabelledRelease, intersect_releases
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
@@ -109,10 +110,10 @@ def audit_table(
         GuaranteeError: if Great Expectations comes to another verdict.
     """
     _check_options(question, reference, background, classes_output)
-    if earlier and question.person is None and background is None:
+    if earlier and question.person is None and question.aggregates:
         raise ConfigurationError(
-            "--earlier: whose is a row? Give --person COLUMN, which all tables have, or --background TABLE with people "
-            "who are in all of them"
+            "--earlier: with method.representative, labels do not show whom they cover; give --person COLUMN, which "
+            "all tables have"
         )
     _check_special_uniques(question, special_uniques)
     former = prepare_earlier(question, earlier, table)
@@ -161,8 +162,8 @@ def audit_table(
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
         risks = _risks(classes, inputs, measures, trees)
-        cells, intersection, more_notes = _together(former, inputs, tallies, measures, trees, required)
-        notes += more_notes
+        revealed = _together(former, inputs, tallies, measures, trees, required)
+        notes += _together_notes(former, revealed, question)
         suite = suite_of(question, strict, measures.attributes)
         audit = AuditResult(
             question=question,
@@ -175,8 +176,7 @@ def audit_table(
             suite=suite_json("every class", suite),
             people=None if whose is None else whose.sizes,
             special_uniques=uniques,
-            cells=cells,
-            intersection=intersection,
+            together=revealed,
         )
         passed = validate(classes, "every class", suite, figures.classes).passed
         if passed != all(g.holds for g in audit.guarantees if g is not alike):
@@ -349,26 +349,40 @@ def _together(
     measures: AuditMeasures,
     trees: Mapping[str, Hierarchy],
     people: JudgedPeople | None,
-) -> tuple[CellFigures | None, Intersection | None, list[str]]:
-    """(the cells of the releases if people are counted; otherwise the intersection attack with the background table;
-    notes).
+) -> CellFigures | Intersection | Differences | None:
+    """What the releases reveal together: exactly if people are counted, otherwise by their labels, with the people of
+    the background table if there is one. None without earlier releases.
     """
     question, attributes = inputs.question, measures.attributes
-    notes = [note for one in earlier for note in one.notes]
     if not earlier:
-        return None, None, notes
+        return None
     if people is not None:
         latest = PeopleOfRelease(
             name=LATEST, rows=inputs.table, labels=question.labels, attributes=attributes, people=people
         )
-        return judge_together(latest, earlier, trees, question.k), None, notes
-    assert inputs.background is not None
+        return judge_together(latest, earlier, trees, question.k)
     by_labels = LabelledRelease(name=LATEST, quasi=measures.quasi, labels=question.labels, tallies=tallies)
     with labelled_releases(by_labels, earlier, trees) as releases:
-        found = intersect_releases(releases, inputs.background, trees, attributes, question.k)
-    if attributes and not found.values:
+        if inputs.background is not None:
+            return intersect_releases(releases, inputs.background, trees, attributes, question.k)
+        return find_differences(releases, trees, list(question.sensitive_attributes), question.k)
+
+
+def _together_notes(
+    earlier: Sequence[EarlierTable],
+    revealed: CellFigures | Intersection | Differences | None,
+    question: AuditQuestion,
+) -> list[str]:
+    """What is not measured of several releases."""
+    notes = [note for one in earlier for note in one.notes]
+    if isinstance(revealed, Intersection) and question.sensitive_attributes and not revealed.values:
         notes.append("the values left for listed people are not measured: there are too many classes and values")
-    return None, found, notes
+    if isinstance(revealed, Differences):
+        notes.append(
+            "several releases are judged by their differences only: --person COLUMN, or --background TABLE with people "
+            "who are in all of them, measures what they reveal of people"
+        )
+    return notes
 
 
 def _tuple_notes(measures: AuditMeasures, inputs: AuditInputs) -> list[str]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from tclose_spark.auditing.attacks.intersection_attack import Intersection
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import (
     VERDICTS,
     achieved_text,
     cell_text,
-    cells_text,
     guarantee_name,
-    intersection_lines,
     number_text,
     population_text,
     required_text,
     shown_moves,
     strict_k,
+    together_lines,
     uniques_text,
+    values_left,
 )
+from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.report.page import render
@@ -37,11 +39,13 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         strict_k=strict_k(audit),
         guarantees=[_shown(g) for g in audit.guarantees],
         audit=audit,
-        cells=audit.cells,
-        intersection=audit.intersection,
-        intersection_said=[] if audit.intersection is None else [*intersection_lines(audit.intersection)],
-        cells_said=None if audit.cells is None else cells_text(audit.cells),
-        cell_guarantees=[] if audit.cells is None else [_shown(g, cell_text(g.worst)) for g in audit.cells.guarantees],
+        together=audit.together,
+        together_said=[] if audit.together is None else [*together_lines(audit.together)],
+        together_guarantees=[]
+        if audit.together is None
+        else [_shown(g, cell_text(g.worst)) for g in audit.together.guarantees],
+        of_cells=isinstance(audit.together, CellFigures),
+        left=values_left(audit.together) if isinstance(audit.together, Intersection) else [],
         figures=audit.figures,
         joined=audit.background,
         uniques=audit.special_uniques,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.runfile.attributes import Recursive
@@ -13,14 +13,30 @@ from tclose_spark.runfile.attributes import Recursive
 if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.background import BackgroundJoin
     from tclose_spark.auditing.attacks.exposures import Exposure
-    from tclose_spark.auditing.attacks.intersection_attack import Intersection
-    from tclose_spark.checks.classes.cells import CellFigures
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
     from tclose_spark.checks.classes.population import PopulationRisks
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.table.arrays import IntArray
+
+
+class Together(Protocol):
+    """What several releases reveal together."""
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """What is required of people who are in several releases."""
+        ...
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Its other figures, as plain values for JSON."""
+        ...
+
+    def without_labels(self) -> Together:
+        """The same figures without labels."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,8 +54,8 @@ class AuditResult:
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
     risks: of re-identification, given the population; None if nothing was said of it.
-    cells: of the table and earlier releases together, if people are known by a column; otherwise
-    intersection: the attack with a list of people. Both are None without earlier releases.
+    together: what the table and earlier releases reveal together: cells if people are known by a column, otherwise
+        the attack with a list of people, or differences. None without earlier releases.
     """
 
     question: AuditQuestion
@@ -53,15 +69,12 @@ class AuditResult:
     people: Mapping[int, int] | None = None
     special_uniques: SpecialUniques | None = None
     risks: PopulationRisks | None = None
-    cells: CellFigures | None = None
-    intersection: Intersection | None = None
+    together: Together | None = None
 
     @property
     def judged(self) -> tuple[Guarantee, ...]:
         """All guarantees: of classes, and of several releases together."""
-        cells = () if self.cells is None else self.cells.guarantees
-        listed = () if self.intersection is None else (self.intersection.guarantee,)
-        return (*self.guarantees, *cells, *listed)
+        return self.guarantees if self.together is None else (*self.guarantees, *self.together.guarantees)
 
     @property
     def holds(self) -> bool:
@@ -84,7 +97,7 @@ class AuditResult:
             self,
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
             attacks=tuple(e.without_labels() for e in self.attacks),
-            cells=None if self.cells is None else self.cells.without_labels(),
+            together=None if self.together is None else self.together.without_labels(),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -98,8 +111,7 @@ class AuditResult:
             "background": None if self.background is None else _background_json(self.background),
             "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
             "risks": None if self.risks is None else self.risks.to_json(),
-            "several_releases": None if self.cells is None else _cells_json(self.cells, self.question),
-            "intersection": None if self.intersection is None else _intersection_json(self.intersection, self.question),
+            "several_releases": None if self.together is None else _together_json(self.together, self.question),
             "utility": {
                 "ncp": figures.ncp if figures.losses else None,
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
@@ -192,23 +204,12 @@ def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
     }
 
 
-def _cells_json(cells: CellFigures, question: AuditQuestion) -> dict[str, Any]:
-    counts = {name: getattr(cells, name) for name in ("people", "stayed", "arrived", "left", "cells", "alone")}
-    listed = [_guarantee_json(g, question) for g in cells.guarantees]
-    renamed = {"classes": "cells", "rows": "people"}
-    guarantees = [{renamed.get(key, key): value for key, value in one.items()} for one in listed]
-    return {"tables": cells.by_release, **counts, "guarantees": guarantees}
-
-
-def _intersection_json(found: Intersection, question: AuditQuestion) -> dict[str, Any]:
-    k = _guarantee_json(found.guarantee, question)
+def _together_json(found: Together, question: AuditQuestion) -> dict[str, Any]:
+    listed = [_guarantee_json(g, question) for g in found.guarantees]
+    renamed = {"classes": "groups", "rows": "people"}
     return {
-        "joined": list(found.joined),
-        **{name: getattr(found, name) for name in ("people", "outside", "combinations", "alone")},
-        "smallest": k["achieved"],
-        "required": k["asked"],
-        "below_k": k["rows"],
-        "values": [asdict(one) for one in found.values],
+        **found.counts,
+        "guarantees": [{renamed.get(key, key): value for key, value in one.items()} for one in listed],
     }
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin
+from tclose_spark.auditing.attacks.differences import Differences
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.attacks.intersection_attack import Intersection
-from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.population import PopulationRisks
@@ -50,10 +51,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _special_uniques(audit.special_uniques)
     if audit.risks is not None:
         yield from _risks(audit.risks)
-    if audit.cells is not None:
-        yield from _cells(audit.cells)
-    if audit.intersection is not None:
-        yield from _intersection(audit.intersection)
+    if audit.together is not None:
+        yield from _together(audit.together)
     losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
     known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
     yield Text(f"Utility: information loss (NCP) {known}")
@@ -147,15 +146,6 @@ def cell_text(labels: Mapping[str, Any]) -> str:
     return "; ".join(f"{release}: {text}" for release, text in zip(labels, each, strict=True))
 
 
-def cells_text(found: CellFigures) -> str:
-    """How many people the releases have, and how many of them are alone in their cell."""
-    held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
-    return (
-        f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} arrived, {found.left:,} left; "
-        f"they are in {found.cells:,} cells, and {found.alone:,} of them are alone in theirs"
-    )
-
-
 def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
     """(the moves to show, those left out): if there are more than MOST_LINES, the most expensive."""
     moves = list(explanation.plan.moves)
@@ -167,10 +157,9 @@ def shown_moves(explanation: ClassExplanation) -> tuple[list[Move], list[Move]]:
 def _guarantees(
     guarantees: Iterable[Guarantee],
     title: str = "Guarantees (classes and rows: that violate it)",
-    counted: tuple[str, str] = ("classes", "rows"),
-    worst: Literal["class", "cell"] = "class",
+    counted: tuple[str, str, str] = ("class", "classes", "rows"),
 ) -> Iterator[Table | Text]:
-    """The guarantees, and below them their exact figures and worst classes, or cells."""
+    """The guarantees, and below them their exact figures and worst classes. counted: what they count, and of whom."""
     rows: list[list[str | Text]] = []
     below = []
     for g in guarantees:
@@ -181,9 +170,9 @@ def _guarantees(
         achieved, _, exact = achieved_text(g).partition(" = ")
         rows.append([guarantee_name(g), required_text(g), achieved, holds, *violations])
         exactly = f"exactly {exact}; " if exact else ""
-        shown = _class_text(g.worst, g.size) if worst == "class" else _cell_text(g.worst, g.size)
-        below.append(Text(f"{guarantee_name(g)}: {exactly}worst {worst} {shown}"))
-    yield from _table(title, ["guarantee", "required", "achieved", "holds", *counted], rows)
+        shown = _class_text(g.worst, g.size) if counted[0] == "class" else _cell_text(g.worst, g.size)
+        below.append(Text(f"{guarantee_name(g)}: {exactly}worst {counted[0]} {shown}"))
+    yield from _table(title, ["guarantee", "required", "achieved", "holds", *counted[1:]], rows)
     yield from below
 
 
@@ -227,44 +216,49 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
         yield Text(f"population uniques, an estimate: {found.uniques.estimate:,.0f} {uniques_text(found.uniques)}")
 
 
-def _cells(found: CellFigures) -> Iterator[Table | Text]:
-    """The guarantees of cells, and below them their worst cells, and whose they are."""
-    title = "Several releases together (cells and people: that violate it)"
-    yield from _guarantees(found.guarantees, title, ("cells", "people"), "cell")
-    yield Text(cells_text(found))
-
-
-def _intersection(found: Intersection) -> Iterator[Table | Text]:
-    """The listed people who cannot be told apart in all releases, and the values that are left for them."""
-    yield Text(f"Several releases together, with the list of people, by {', '.join(found.joined)}", "bold")
-    yield from map(Text, intersection_lines(found))
-    if found.values:
-        rows = [
-            [
-                one.attribute,
-                f"{one.certain:,}",
-                f"{one.contradicted:,}",
-                "" if one.belief is None else f"{one.belief:.3f}",
-            ]
-            for one in found.values
-        ]
+def _together(found: Together) -> Iterator[Table | Text]:
+    """The guarantees of several releases together, and below them their worst cells, and whose they are."""
+    one = "cell" if isinstance(found, CellFigures) else "group"
+    if found.guarantees:
+        title = f"Several releases together ({one}s and people: that violate it)"
+        yield from _guarantees(found.guarantees, title, (one, f"{one}s", "people"))
+    else:
+        yield Text("Several releases together", "bold")
+    yield from map(Text, together_lines(found))
+    if isinstance(found, Intersection) and found.values:
         title = "Values that all releases leave (people with one value, and with none; the largest belief)"
-        yield from _table(title, ["attribute", "one value", "none", "belief"], rows)
+        yield from _table(title, ["attribute", "one value", "none", "belief"], values_left(found))
 
 
-def intersection_lines(found: Intersection) -> Iterator[str]:
-    """The counts of people in sentences."""
-    k = found.guarantee
-    yield (
-        f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of every release; they fit "
-        f"{found.combinations:,} combinations of classes"
-    )
-    below = "" if k.required is None else f", {k.rows:,} are among fewer than {k.required} ({_verdict(k)})"
-    yield f"{found.alone:,} are alone in their combination{below}; the smallest has {k.achieved:,}"
+def together_lines(found: Together) -> Iterator[str]:
+    """What several releases reveal together, in sentences."""
+    if isinstance(found, CellFigures):
+        held = ", ".join(f"{n:,} in {release}" for release, n in found.by_release.items())
+        yield (
+            f"{found.people:,} people ({held}): {found.stayed:,} stayed, {found.arrived:,} arrived, {found.left:,} "
+            f"left; they are in {found.cells:,} cells, and {found.alone:,} of them are alone in theirs"
+        )
+    elif isinstance(found, Intersection):
+        yield (
+            f"{found.people - found.outside:,} of {found.people:,} listed people fit a class of every release, by "
+            f"{', '.join(found.joined)}; they fit {found.combinations:,} combinations of classes, and {found.alone:,} "
+            "of them are alone in theirs"
+        )
+    elif isinstance(found, Differences):
+        yield f"by {', '.join(found.joined)}, classes form {found.groups:,} groups that do not overlap"
+        for one in found.found:
+            yield (
+                f"{one.attribute}: {' and '.join(one.releases)} expose the values of those who came or left (people: "
+                f"{one.people:,}, groups: {one.groups:,})"
+            )
 
 
-def _verdict(g: Guarantee) -> str:
-    return "holds" if g.holds else "does NOT hold"
+def values_left(found: Intersection) -> list[list[str]]:
+    """A row for each sensitive attribute: its name, people with one value and with none, the largest belief."""
+    return [
+        [a.attribute, f"{a.certain:,}", f"{a.contradicted:,}", "" if a.belief is None else f"{a.belief:.3f}"]
+        for a in found.values
+    ]
 
 
 def population_text(found: PopulationRisks) -> str:

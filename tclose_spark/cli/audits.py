@@ -72,8 +72,8 @@ def audit(
         typer.Option(
             "--earlier",
             metavar="TABLE",
-            help="An earlier release of the same people, to judge together with the table. May be repeated, oldest "
-            "first. Needs --person, or --background.",
+            help="An earlier release of the same people, to judge together with the table: with --person exactly, "
+            "with --background for listed people, otherwise by labels. May be repeated, oldest first.",
         ),
     ] = None,
     classes_output: Annotated[

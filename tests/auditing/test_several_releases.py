@@ -19,8 +19,13 @@ from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
 from tclose_spark.api.audit import Audit, audit
+from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.page import audit_page
+from tclose_spark.auditing.question import question_from_columns
+from tclose_spark.checks.classes.cells import CellFigures
+from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 
 QUASI = ["age", "sex"]
@@ -51,8 +56,8 @@ def together(*tables: pa.Table, **asked: Any) -> Audit:
 
 
 def reached(found: Audit, measure: str) -> Any:
-    assert found.cells is not None
-    return next(g for g in found.cells.guarantees if g.measure == f"{measure} over people in cells")
+    assert isinstance(found.together, CellFigures)
+    return next(g for g in found.together.guarantees if g.measure == f"{measure} over people in cells")
 
 
 def test_two_releases_that_hold_reveal_everybody_together() -> None:
@@ -62,8 +67,8 @@ def test_two_releases_that_hold_reveal_everybody_together() -> None:
     assert audit(new, QUASI, {"disease": {"t": "0.4"}}, **ASKED).holds
     found = together(old, new)
     assert found.verdict == "violated"
-    cells = found.cells
-    assert cells is not None
+    cells = found.together
+    assert isinstance(cells, CellFigures)
     assert (cells.people, cells.cells, cells.alone) == (5, 5, 5)
     assert (cells.stayed, cells.arrived, cells.left) == (3, 1, 1)
     assert cells.by_release == {"earlier 1": 4, "the table": 4}
@@ -101,7 +106,7 @@ def test_the_json() -> None:
         "cells": 5,
         "alone": 5,
     }
-    assert [(g["measure"], g["cells"], g["people"], g["holds"]) for g in found["guarantees"]][:2] == [
+    assert [(g["measure"], g["groups"], g["people"], g["holds"]) for g in found["guarantees"]][:2] == [
         ("k-anonymity over people in cells", 5, 5, False),
         ("t-closeness over people in cells", 5, 5, False),
     ]
@@ -112,10 +117,10 @@ def test_a_table_audited_against_itself_has_the_cells_of_its_classes() -> None:
     draw = np.random.default_rng(3)
     rows = [(str(i), str(draw.integers(4)), "fm"[draw.integers(2)], "flu") for i in range(60)]
     found = together(table(rows), table(rows), table(rows))
-    assert found.cells is not None
-    assert found.cells.cells == found.figures.classes
+    assert isinstance(found.together, CellFigures)
+    assert found.together.cells == found.figures.classes
     assert reached(found, "k-anonymity").achieved == found.figures.smallest
-    assert (found.cells.arrived, found.cells.left) == (0, 0)
+    assert (found.together.arrived, found.together.left) == (0, 0)
 
 
 def test_a_guarantee_that_holds_in_cells() -> None:
@@ -128,19 +133,19 @@ def test_bounds_are_one_quasi_identifier_in_each_table() -> None:
     bounds = ("id", "age_min", "age_max", "sex", "disease")
     old = table([("Ada", 20, 29, "f", "flu"), ("Bea", 20, 29, "f", "gout"), ("Cid", 30, 39, "f", "flu")], bounds)
     found = together(old, table(NEW))
-    assert found.cells is not None
-    assert (found.cells.cells, found.cells.people) == (4, 4)
+    assert isinstance(found.together, CellFigures)
+    assert (found.together.cells, found.together.people) == (4, 4)
     found = together(table(NEW), old, table(OLD), quasi_identifiers=["age", "sex"])
-    assert found.cells is not None
-    assert found.cells.by_release == {"earlier 1": 4, "earlier 2": 3, "the table": 4}
+    assert isinstance(found.together, CellFigures)
+    assert found.together.by_release == {"earlier 1": 4, "earlier 2": 3, "the table": 4}
     assert not any("has no" in note for note in found.notes)
 
 
 def test_a_quasi_identifier_that_an_earlier_table_lacks_is_noted() -> None:
     found = together(table(OLD).drop(["age"]), table(NEW))
     assert "earlier 1 has no age: its classes are by the other quasi-identifiers" in found.notes
-    assert found.cells is not None
-    assert found.cells.cells == 5
+    assert isinstance(found.together, CellFigures)
+    assert found.together.cells == 5
 
 
 def without_person(rows: list[tuple[Any, ...]]) -> pa.Table:
@@ -148,26 +153,27 @@ def without_person(rows: list[tuple[Any, ...]]) -> pa.Table:
 
 
 @pytest.mark.parametrize(
-    ("earlier", "asked", "error", "message"),
+    ("earlier", "message"),
     [
-        (table(OLD), {"person": None}, ConfigurationError, "earlier: whose is a row\\? Give person COLUMN"),
-        (table(OLD).drop(["id"]), {}, InputError, "person 'id' is not in earlier 1"),
-        (table(OLD).drop(["disease"]), {}, InputError, "sensitive attribute 'disease' is not in earlier 1"),
-        (table(OLD).drop(QUASI), {}, InputError, "quasi-identifier 'age' is not in earlier 1"),
-        (without_person(OLD), {}, InputError, "1 rows of earlier 1 have no 'id'"),
-        (table([("x", *row[1:]) for row in OLD]), {}, InputError, "nobody of earlier 1 is in another table"),
-        (
-            table([(7, *row[1:]) for row in OLD]),
-            {},
-            InputError,
-            "person 'id' is bigint and string in earlier 1 and in the table",
-        ),
-        (table(OLD).slice(0, 0), {}, InputError, "earlier 1 has no rows"),
+        (table(OLD).drop(["id"]), "person 'id' is not in earlier 1"),
+        (table(OLD).drop(["disease"]), "sensitive attribute 'disease' is not in earlier 1"),
+        (table(OLD).drop(QUASI), "quasi-identifier 'age' is not in earlier 1"),
+        (without_person(OLD), "1 rows of earlier 1 have no 'id'"),
+        (table([("x", *row[1:]) for row in OLD]), "nobody of earlier 1 is in another table"),
+        (table([(7, *row[1:]) for row in OLD]), "person 'id' is bigint and string in earlier 1 and in the table"),
+        (table(OLD).slice(0, 0), "earlier 1 has no rows"),
     ],
 )
-def test_what_is_refused(earlier: pa.Table, asked: Mapping[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        together(earlier, table(NEW), **asked)
+def test_what_is_refused(earlier: pa.Table, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        together(earlier, table(NEW))
+
+
+def test_aggregates_need_a_column_of_persons() -> None:
+    question = question_from_columns(QUASI, {"disease": {}}, aggregates=True)
+    old, new = (of_arrow(LocalSession(), table(rows)) for rows in (OLD, NEW))
+    with pytest.raises(ConfigurationError, match="labels do not show whom they cover"):
+        audit_table(new, question, earlier=[old])
 
 
 def test_an_earlier_value_without_a_place_in_the_domain_names_its_table() -> None:
@@ -186,8 +192,8 @@ def test_files_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
         for on in ("local", "spark")
     ]
     assert results[0].to_json() == results[1].to_json()
-    assert results[0].cells is not None
-    assert results[0].cells.by_release == {"earlier 1": 4, "earlier 2": 3, "the table": 4}
+    assert isinstance(results[0].together, CellFigures)
+    assert results[0].together.by_release == {"earlier 1": 4, "earlier 2": 3, "the table": 4}
 
 
 def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
@@ -196,8 +202,8 @@ def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
     old = table([(age, sex, disease, i, False) for i, (_, age, sex, disease) in enumerate(OLD)], names)
     gone = table([(None, None, "flu", 3, True), ("[20, 29]", "f", "flu", 0, False)], names)
     found = together(gone, old, person="person_hash")
-    assert found.cells is not None
-    assert found.cells.by_release == {"earlier 1": 1, "the table": 4}
+    assert isinstance(found.together, CellFigures)
+    assert found.together.by_release == {"earlier 1": 1, "the table": 4}
     assert together(old, gone, person="person_hash").figures.rows == 1
 
 
@@ -279,8 +285,8 @@ def test_a_town_that_grew_from_labels_alone(two_years: list[Path], tclose: Calla
         fits.append(inside)
     both = np.concatenate(fits, axis=1)
     sizes = Counter(Counter(row.tobytes() for row in both).values())
-    found = json.loads(printed)["intersection"]
+    found = json.loads(printed)["several_releases"]
     assert all(inside.any(axis=1).all() for inside in fits)
     assert (found["people"], found["outside"], found["combinations"]) == (2000, 0, sizes.total())
     assert found["alone"] == sizes[1] > 100
-    assert found["below_k"] == sum(size * n for size, n in sizes.items() if size < 5)
+    assert found["guarantees"][0]["people"] == sum(size * n for size, n in sizes.items() if size < 5)

@@ -9,7 +9,8 @@ attacks and auxiliary information in data privacy").
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +90,26 @@ class Intersection:
     guarantee: Guarantee
     values: tuple[ValuesLeft, ...]
 
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """The one guarantee."""
+        return (self.guarantee,)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """All figures but the guarantee, as plain values."""
+        counted = ("people", "outside", "combinations", "alone")
+        return {
+            "known_by": "background",
+            "joined": list(self.joined),
+            **{name: getattr(self, name) for name in counted},
+            "values": [asdict(one) for one in self.values],
+        }
+
+    def without_labels(self) -> Intersection:
+        """Itself: it has none."""
+        return self
+
 
 @dataclass(frozen=True)
 class _Boxes:
@@ -124,7 +145,7 @@ def intersect_releases(
             raise InputError(f"--background: the table has none of the quasi-identifiers of {one.name}")
     names = list(dict.fromkeys(q.name for quasi in joined for q in quasi))
     with keep(distinct_people(background, names)) as people:
-        tallies = [_tally(one, quasi, len(attributes)) for one, quasi in zip(releases, joined, strict=True)]
+        tallies = [classes_in_memory(one, quasi, len(attributes)) for one, quasi in zip(releases, joined, strict=True)]
         values = sum(len(a.values) for a in attributes)
         judged = attributes if sum(t.tuples.groups for t in tallies) * values <= MOST_CELLS else []
         boxes = [
@@ -180,7 +201,7 @@ def intersect_releases(
     )
 
 
-def _tally(release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int) -> ClassTally:
+def classes_in_memory(release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int) -> ClassTally:
     """The classes of a release by these quasi-identifiers, in memory."""
     columns = [[release.labels.index(column) for column in q.columns] for q in quasi]
     read = list(dict.fromkeys(f"l{i}" for of_quasi in columns for i in of_quasi))

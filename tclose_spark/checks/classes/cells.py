@@ -96,6 +96,12 @@ class CellFigures:
         """People of earlier releases who are not in the latest one."""
         return self._count(lambda present: not present[-1])
 
+    @property
+    def counts(self) -> dict[str, Any]:
+        """All figures but the guarantees, as plain values."""
+        counted = ("people", "stayed", "arrived", "left", "cells", "alone")
+        return {"known_by": "person", "tables": self.by_release, **{name: getattr(self, name) for name in counted}}
+
     def without_labels(self) -> Self:
         """The same figures without the labels of the worst cells."""
         return replace(self, guarantees=tuple(replace(g, worst={}) for g in self.guarantees))

@@ -17,6 +17,7 @@ from strategies import drawn
 
 from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.attacks import intersection_attack
+from tclose_spark.auditing.attacks.intersection_attack import Intersection
 from tclose_spark.auditing.page import audit_page
 from tclose_spark.errors import InputError
 
@@ -89,8 +90,8 @@ def attacked(tables: Sequence[Sequence[Row]], people: Sequence[Person], k: int, 
 
 
 def found(result: Audit) -> dict[str, Any]:
-    one = result.intersection
-    assert one is not None
+    one = result.together
+    assert isinstance(one, Intersection)
     counts = {name: getattr(one, name) for name in ("people", "outside", "combinations", "alone")}
     values = {each.attribute: (each.certain, each.contradicted, each.belief) for each in one.values}
     return {**counts, "below": one.guarantee.rows, **values}
@@ -138,7 +139,7 @@ def test_the_attack_of_both_engines_is_the_same(spark: SparkSession) -> None:
     tables, people = random_case(1)
     local = attacked(tables, people, 5)
     assert found(local) == expected(tables, people, 5)
-    assert attacked(tables, people, 5, "spark").intersection == local.intersection
+    assert attacked(tables, people, 5, "spark").together == local.together
 
 
 OLD = [Row("[20, 29]", "*", "*", d, "1") for d in ("flu", "gout")] + [Row("[30, 39]", "*", "*", "cold", "1")] * 2
@@ -149,18 +150,21 @@ ADA, BEA, CID, DOV = Person(21, "f", "a"), Person(35, "f", "a"), Person(22, "m",
 def test_two_classes_have_one_value_in_common() -> None:
     """Ada has flu or gout by the first release, and flu or cold by the second."""
     result = attacked([OLD, NEW], [ADA, BEA, CID, DOV], k=2)
-    one = result.intersection
-    assert one is not None
+    one = result.together
+    assert isinstance(one, Intersection)
     assert (one.people, one.outside, one.combinations, one.alone) == (4, 1, 3, 3)
     assert (one.values[0].certain, one.values[0].belief) == (3, 1.0)
     assert result.verdict == "violated"
     assert not one.guarantee.holds
     printed, page = repr(result), audit_page(result)
-    said = "3 of 4 listed people fit a class of every release; they fit 3 combinations of classes"
+    said = (
+        "3 of 4 listed people fit a class of every release, by age, sex, job; they fit 3 combinations of classes, and "
+        "3 of them are alone in theirs"
+    )
     assert said in printed
     assert said in page
-    assert "3 are alone in their combination, 3 are among fewer than 2 (does NOT hold); the smallest has 1" in printed
-    assert result.to_json()["intersection"]["values"][0] == {
+    assert "k-anonymity of listed people in all releases: worst group 1 person" in printed
+    assert result.to_json()["several_releases"]["values"][0] == {
         "attribute": "disease",
         "certain": 3,
         "contradicted": 0,
@@ -171,9 +175,9 @@ def test_two_classes_have_one_value_in_common() -> None:
 def test_values_of_many_classes_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intersection_attack, "MOST_CELLS", 3)
     result = attacked([OLD, NEW], [ADA, BEA, CID], k=1)
-    assert result.intersection is not None
-    assert result.intersection.alone == 3
-    assert not result.intersection.values
+    assert isinstance(result.together, Intersection)
+    assert result.together.alone == 3
+    assert not result.together.values
     assert any("values left for listed people are not measured" in note for note in result.notes)
 
 

@@ -124,8 +124,8 @@ def found(cells: CellFigures) -> dict[str, Any]:
 def judged(tables: Sequence[Sequence[Row]], k: int, engine: str = "local") -> CellFigures:
     *earlier, latest = map(table_of, tables)
     asked: dict[str, Any] = {"k": k, "person": "person", "earlier": earlier, "attacks": False, "engine": engine}
-    cells = audit(latest, ["age", "sex"], SENSITIVE, **asked).cells
-    assert cells is not None
+    cells = audit(latest, ["age", "sex"], SENSITIVE, **asked).together
+    assert isinstance(cells, CellFigures)
     return cells
 
 
