@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from html_page import Page
 from people import read
 from pyspark.sql import SparkSession
+from town import ROLES, Shown, cells, months
+from town import rows as rows_of
 
 from tclose_spark import pipeline
 from tclose_spark.api.audit import Audit, audit
@@ -67,11 +70,11 @@ def test_two_releases_that_hold_reveal_everybody_together() -> None:
     assert audit(new, QUASI, {"disease": {"t": "0.4"}}, **ASKED).holds
     found = together(old, new)
     assert found.verdict == "violated"
-    cells = found.together
-    assert isinstance(cells, CellFigures)
-    assert (cells.people, cells.cells, cells.alone) == (5, 5, 5)
-    assert (cells.stayed, cells.arrived, cells.left) == (3, 1, 1)
-    assert cells.by_release == {"earlier 1": 4, "the table": 4}
+    one = found.together
+    assert isinstance(one, CellFigures)
+    assert (one.people, one.cells, one.alone) == (5, 5, 5)
+    assert (one.stayed, one.arrived, one.left) == (3, 1, 1)
+    assert one.by_release == {"earlier 1": 4, "the table": 4}
     k, t = reached(found, "k-anonymity"), reached(found, "t-closeness")
     assert (k.achieved, k.classes, k.rows) == (1, 5, 5)
     assert (float(t.achieved), t.classes, t.rows) == (0.5, 5, 5)
@@ -205,6 +208,29 @@ def test_suppressed_rows_of_the_evidence_are_not_published() -> None:
     assert isinstance(found.together, CellFigures)
     assert found.together.by_release == {"earlier 1": 1, "the table": 4}
     assert together(old, gone, person="person_hash").figures.rows == 1
+
+
+def test_releases_that_continue_one_another_hold_together(
+    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `output.after`, no cell has fewer than k people; without it, some have."""
+    monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases")
+    outputs = {}
+    for name, after in (("0", None), ("1", "0"), ("apart", None)):
+        month = next(islice(months(0, 120), int(name != "0"), None))
+        output = {} if after is None else {"after": f"../{after}/out"}
+        path = write_run(tmp_path / name, rows_of(month), output=output, **ROLES)
+        pipeline.release(open_run(path))
+        outputs[name] = path.parent / "out"
+    for name, holds in (("1", True), ("apart", False)):
+        both = [str(outputs[one] / "internal/people") for one in ("0", name)]
+        asked = {"k": 4, "person": "person_hash", "earlier": both[0], "attacks": False, "engine": "local"}
+        found = audit(both[1], QUASI, ["disease"], **asked)
+        shown = cells([Shown.of(outputs[one]) for one in ("0", name)])
+        assert isinstance(found.together, CellFigures)
+        assert (found.together.cells, found.together.people) == (len(shown), sum(map(len, shown.values())))
+        assert reached(found, "k-anonymity").achieved == min(map(len, shown.values()))
+        assert found.holds == holds
 
 
 def town(people: int) -> pa.Table:
