@@ -17,7 +17,7 @@ from strategies import drawn
 
 from tclose_spark.api.audit import Audit, audit
 from tclose_spark.auditing.attacks import intersection_attack
-from tclose_spark.auditing.attacks.intersection_attack import Intersection
+from tclose_spark.auditing.attacks.intersection_attack import Intersection, largest_belief
 from tclose_spark.auditing.page import audit_page
 from tclose_spark.errors import InputError
 
@@ -119,6 +119,16 @@ def test_the_attack_is_that_of_plain_python(tables: list[list[Row]], people: lis
     wanted = expected(tables, people, k)
     assume(wanted["combinations"])
     assert found(attacked(tables, people, k)) == wanted
+
+
+def test_a_value_that_is_frequent_anyway_is_believed_less() -> None:
+    """Shares of 1/2 and 1/2, then 3/4 and 1/4, of values that 3/4 and 1/4 of the table have: 1/2 each. A third release
+    that has three of four with the rare value: (1/2)(3/4)(1/4) / (3/4)^2 against (1/2)(1/4)(3/4) / (1/4)^2.
+    """
+    prior, two = np.array([0.75, 0.25, 0]), [np.array([[1, 1, 0], [0, 0, 5]]), np.array([[3, 1, 0], [1, 1, 2]])]
+    assert largest_belief(two, prior).tolist() == pytest.approx([0.5, 0])
+    three = [*two, np.array([[1, 3, 0], [1, 1, 0]])]
+    assert largest_belief(three, prior).tolist() == pytest.approx([0.9, 0])
 
 
 def random_case(seed: int) -> tuple[list[list[Row]], list[Person]]:

@@ -165,7 +165,7 @@ def test_cells_of_both_engines_are_the_same(seed: int, spark: SparkSession) -> N
 @pytest.mark.parametrize("on", ["local", "spark"])
 def test_people_are_joined(on: str, spark: SparkSession) -> None:
     """A person in two classes has a list of labels in each column; one without rows in a release has none."""
-    old = {"zip": ["1", "2", "3", None], "sick": ["yes", "no", "no", "yes"], PERSON: pa.array([7, 7, 8, 9], pa.int64())}
+    old = {"zip": ["2", "1", "3", None], "sick": ["yes", "no", "no", "yes"], PERSON: pa.array([7, 7, 8, 9], pa.int64())}
     new = {"age": [30, 40], "zip": ["1", "4"], "sick": ["no", "yes"], PERSON: pa.array([7, 9], pa.int64())}
     session: Any = LocalSession() if on == "local" else spark
     releases = [(of_arrow(session, pa.table(old)), ["zip"]), (of_arrow(session, pa.table(new)), ["age", "zip"])]
