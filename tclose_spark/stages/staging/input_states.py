@@ -6,12 +6,13 @@ from tclose_spark.engine.sources import commit_of, input_state
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.input.table_argument import source_of
-from tclose_spark.io.run import Run
+from tclose_spark.io.run import CERTIFICATE, Run
+from tclose_spark.io.storage.folders import open_folder
 
 
 def state_of_inputs(run: Run, commit: Commit | None) -> str | None:
-    """A value that changes whenever the input or the table of the population does; None if one has no such value (see
-    `input_state`).
+    """A value that changes whenever the input, the table of the population, or an earlier release in another output
+    does; None if one has no such value (see `input_state`).
 
     commit: the input's, which is read or was read.
 
@@ -19,6 +20,10 @@ def state_of_inputs(run: Run, commit: Commit | None) -> str | None:
         InputError: if the table of the population does not exist.
     """
     state, population = input_state(run.session, run.spec.input, commit), run.spec.privacy.population
+    after = run.spec.output.after
+    if state is not None and after is not None and after != run.spec.output.path:
+        public = open_folder(f"{after}/public", run.session)
+        state += f" {public.sha256(CERTIFICATE) if public.exists(CERTIFICATE) else None}"
     if population is None or population.table is None:
         return state
     try:
