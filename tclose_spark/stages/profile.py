@@ -143,8 +143,8 @@ def profile_table(
     preparation = Preparation.of(schema, spec, secret, continued=earlier is not None)
     members, count, records = None, None, None
     if earlier is not None:
-        members, count = members_of(table, spec, secret, earlier.atoms())
         records = earlier.records(spec, preparation.columns) if spec.output.leavers == "keep" else None
+        members, count = members_of(table, spec, secret, earlier.atoms(), records)
     with errors_translated(source):
         raw = select(table, preparation.read)
         raw = raw if spec.attributes.person is None else by_person(raw, secret, members, records)

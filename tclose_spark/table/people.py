@@ -27,9 +27,9 @@ ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 class Members:
     """The people of earlier releases, as the input has them.
 
-    left: not in the input. changed: there with other sensitive values. stayed: there, in an atom that is whole.
-    withheld: there, in an atom that is not whole, those who changed among them. kept: published as they were, because
-    others of their atom are there; not among those who stayed.
+    left: not in the input. changed: there with other sensitive values. stayed: published from the input.
+    kept: published as they were, because others of their atom are there.
+    withheld: there, in an atom that is not whole, those who changed among them.
     """
 
     left: int

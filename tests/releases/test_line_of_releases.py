@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -87,6 +88,33 @@ def test_every_intersection_and_difference_is_a_union_of_atoms(leavers: str, see
     assert len(releases[0].class_of) == 120
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_intersections_of_drawn_histories(seed: int, release: Release) -> None:
+    """Any shares of people arrive, leave and change, over three or four releases."""
+    draw = np.random.default_rng(seed)
+    arrive, leave, change = draw.uniform(0, 0.6), draw.uniform(0, 0.1), draw.uniform(0, 0.1)
+    town = months(seed, int(draw.integers(40, 160)), arrive, leave, change)
+    leavers = str(draw.choice(["withhold", "keep"]))
+    try:
+        releases, _ = line_of(release, list(islice(town, int(draw.integers(3, 5)))), leavers=leavers)
+    except UnreachableError:  # no atom is whole any more
+        return
+    first = first_shown(releases)
+    for cell in cells(releases).values():
+        assert len(cell) >= K
+        assert len({first[p] for p in cell}) == 1
+    for person, place in first.items():
+        atom = [p for p, at in first.items() if (at, class_at(releases, p)) == (place, class_at(releases, person))]
+        assert len(atom) >= K
+        assert releases[place].far(atom) <= T
+
+
+def class_at(releases: list[Shown], person: int) -> Any:
+    """The class of a person in the release that shows the person first."""
+    return next(one.class_of[person] for one in releases if person in one.class_of)
+
+
 def test_without_a_line_people_are_alone_in_an_intersection(release: Release) -> None:
     """The cells of these trials are not always large: releases that do not continue one another have small ones."""
     town = list(islice(months(0, 120), 2))
@@ -136,6 +164,9 @@ def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> N
         gone = leaver(gone, person) if hashed(person) in whole else gone
     output, _ = release(2, gone, after=1, leavers="keep")
     assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
+    output, certificate = release(3, leaver(town, "p7"), after=2, leavers="keep")  # the others of p7's atom come back
+    assert Shown.of(output).class_of.keys() == first.class_of.keys() - whole
+    assert certificate["suppressed"]["rows"] == len(whole) - 1
 
 
 def test_labels_cover_the_values_that_people_who_stay_have_now(release: Release) -> None:

@@ -16,9 +16,9 @@ from tclose_spark.table.columns.preparing import judged_values
 from tclose_spark.table.people import PERSON, Members, hash_people, person_hash, whole_people
 
 MET = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64())])
-"""Rows of the input, whose ATOM is missing, and people of earlier releases."""
-LEFT, CHANGED, STAYED, KEPT_BACK, KEPT = "left", "changed", "stayed", "withheld", "kept"
-COMPARED = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (LEFT, pa.int64()), (CHANGED, pa.int64())])
+"""Rows of the input, whose ATOM is missing; people of earlier releases; and rows of records, with PERSON alone."""
+LEFT, CHANGED, STAYED, KEPT_BACK, KEPT, RECORDED = "left", "changed", "stayed", "withheld", "kept", "recorded"
+COMPARED = pa.schema([(name, pa.int64()) for name in (PERSON, ATOM, LEFT, CHANGED, RECORDED)])
 MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (KEPT, pa.int64())])
 """People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the person's record of the
 earlier release is published, not that of the input.
@@ -28,25 +28,28 @@ KIND = "kind"
 OF_INPUT, OF_MEMBER, OF_RECORD = 0, 1, 2
 
 
-def members_of(table: Table, spec: ReleaseSpec, secret: str, atoms: Table) -> tuple[Table, Callable[[], Members]]:
+def members_of(
+    table: Table, spec: ReleaseSpec, secret: str, atoms: Table, records: Table | None
+) -> tuple[Table, Callable[[], Members]]:
     """(MEMBERS; a function that returns how many there are, once they are computed).
 
-    An atom is whole if all its people are in the input with the sensitive values that they had. With `leavers:
-    withhold`, the people of other atoms are withheld. With `leavers: keep`, an atom is published as long as any of its
-    people is in the input; people who left or changed are published with their earlier record.
+    An atom is whole if each of its people is in the input with the sensitive values that the person had, or has a
+    record of the earlier release, which is then kept. It is published if any of its people is in the input. People of
+    other atoms are withheld.
 
-    table: the raw input. atoms: `internal/atoms` of the earlier release.
+    table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with PERSON; None to keep
+    none.
     """
     person = spec.attributes.person
     assert person is not None
     names = [*spec.attributes.sensitive_attributes, person.column]
     here = map_batches(select(table, names), _values_now(spec, secret), MET)
-    before = select(atoms, MET.names)
-    compared = map_batches(gather(union([here, before]), [PERSON]), _compare, COMPARED)
+    known = [] if records is None else [map_batches(select(records, [PERSON]), _alone, MET)]
+    met = union([here, select(atoms, MET.names), *known])
+    compared = map_batches(gather(met, [PERSON]), _compare, COMPARED)
     compared, gone = observe(compared, {LEFT: "sum", CHANGED: "sum"})
-    decide = _decide(spec.output.leavers == "keep")
     decided, there = observe(
-        map_batches(gather(compared, [ATOM]), decide, COUNTED), {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"}
+        map_batches(gather(compared, [ATOM]), _decide, COUNTED), {STAYED: "sum", KEPT_BACK: "sum", KEPT: "sum"}
     )
     return select(decided, MEMBERS.names), lambda: Members(
         **{name: int(n or 0) for name, n in {**gone(), **there()}.items()}
@@ -67,11 +70,21 @@ def _values_now(spec: ReleaseSpec, secret: str) -> Mapper:
     return now
 
 
+def _alone(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        nothing = pa.nulls(len(batch), pa.int64())
+        yield pa.RecordBatch.from_arrays([batch[PERSON], nothing, nothing], schema=MET)
+
+
 def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each person of earlier releases, with whether the person left, or has other values. batches: sorted by PERSON."""
+    """Each person of earlier releases, with whether the person left, has other values, and has a record.
+
+    batches: sorted by PERSON.
+    """
     for batch in whole_people(batches):
-        published = batch[ATOM].is_valid()
-        now, before = batch.filter(pc.invert(published)), batch.filter(published)
+        in_atom, valued = batch[ATOM].is_valid(), batch[VALUES].is_valid()
+        now, before = batch.filter(pc.and_not(valued, in_atom)), batch.filter(in_atom)
+        recorded = pc.is_in(before[PERSON], batch.filter(pc.invert(valued))[PERSON])
         people, values = values_by_person(now[PERSON].to_numpy(), now[VALUES].to_numpy())
         whose = before[PERSON].to_numpy()
         place = np.searchsorted(people, whose)
@@ -80,27 +93,23 @@ def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         same = there.copy()
         same[there] = values[place[there]] == before[VALUES].to_numpy()[there]
         flags = [pa.array((~there).astype(np.int64)), pa.array((there & ~same).astype(np.int64))]
-        yield pa.RecordBatch.from_arrays([before[PERSON], before[ATOM], *flags], schema=COMPARED)
+        known = recorded.cast(pa.int64())
+        yield pa.RecordBatch.from_arrays([before[PERSON], before[ATOM], *flags, known], schema=COMPARED)
 
 
-def _decide(keeps: bool) -> Mapper:
-    def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """batches: sorted by ATOM."""
-        for batch in whole_people(batches, ATOM):
-            person, atom, left, changed = (column.to_numpy() for column in batch.columns)
-            _, whose = np.unique(atom, return_inverse=True)
-            other = left + changed
-            if keeps:
-                broken, kept = np.zeros(len(atom), dtype=bool), other
-                here = np.bincount(whose, weights=1 - left)[whose] > 0
-            else:
-                broken, kept = np.bincount(whose, weights=other)[whose] > 0, np.zeros_like(other)
-                here = left == 0
-            stays = (~broken & (kept == 0)).astype(np.int64)
-            columns = [person, np.where(broken, WITHHELD, atom), kept, stays, broken.astype(np.int64)]
-            yield pa.RecordBatch.from_arrays([pa.array(column[here]) for column in columns], schema=COUNTED)
-
-    return decide
+def _decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """See `members_of`. batches: sorted by ATOM."""
+    for batch in whole_people(batches, ATOM):
+        person, atom, left, changed, recorded = (column.to_numpy() for column in batch.columns)
+        _, whose = np.unique(atom, return_inverse=True)
+        other = left + changed
+        broken = np.bincount(whose, weights=other * (1 - recorded))[whose] > 0
+        some_here = np.bincount(whose, weights=1 - left)[whose] > 0
+        kept = np.where(broken, 0, other)
+        stays = (~broken & (kept == 0)).astype(np.int64)
+        columns = [person, np.where(broken, WITHHELD, atom), kept, stays, broken.astype(np.int64)]
+        here = np.where(broken, left == 0, some_here)
+        yield pa.RecordBatch.from_arrays([pa.array(column[here]) for column in columns], schema=COUNTED)
 
 
 def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
