@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,11 +39,7 @@ CLUSTER = {
     "spark.sql.shuffle.partitions": "4",
     "spark.speculation": "true",
 }
-SUBMIT = [
-    *(str(Path(sys.executable).parent / "spark-submit"), "--master", "local-cluster[2,1,1024]"),
-    *("--packages", to_be_found()["spark.jars.packages"]),
-    *(part for key, value in CLUSTER.items() for part in ("--conf", f"{key}={value}")),
-]
+SUBMIT = (str(Path(sys.executable).parent / "spark-submit"), "--packages", to_be_found()["spark.jars.packages"])
 LAST_WORDS = 1500
 """Characters of a failed run's output that a failure shows."""
 
@@ -78,6 +74,7 @@ class Command:
     """`tclose release` of a run file into an output, in a process of its own.
 
     engine: local, spark (in one JVM) or cluster (two executors in processes of their own).
+    master, settings: of the cluster; the settings of Spark stand beside CLUSTER.
     public, internal: by default the folders of these names in the output.
     wrapped: what the command is an argument of, such as `prlimit`.
     """
@@ -90,6 +87,8 @@ class Command:
     internal: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
     wrapped: Sequence[str] = ()
+    master: str = "local-cluster[2,1,1024]"
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def _arguments(self) -> list[str]:
@@ -97,7 +96,9 @@ class Command:
         output["internal"] = str(self.internal or self.output / "internal")
         asked = [str(self.run_file), "--set", f"output={json.dumps(output)}", *self.options]
         if self.engine == "cluster":
-            return [*self.wrapped, *SUBMIT, str(ROOT / "jobs/release.py"), *asked]
+            settings = {"spark.master": self.master, **CLUSTER, **self.settings}
+            confs = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+            return [*self.wrapped, *SUBMIT, *confs, str(ROOT / "jobs/release.py"), *asked]
         return [*self.wrapped, sys.executable, "-m", "tclose_spark", "release", "--engine", self.engine, *asked]
 
     def start(self) -> subprocess.Popen[str]:
@@ -128,6 +129,16 @@ def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple
     except subprocess.TimeoutExpired:
         act(process.pid)
         told, _ = process.communicate(timeout=900)
+    return process.returncode, told
+
+
+def disturb_at(moments: Iterable[float], command: Command, act: Callable[[int], None]) -> tuple[int, str]:
+    """Starts a command, acts on its process after these seconds; returns its exit code and output."""
+    begun, process = time.monotonic(), command.start()
+    for moment in sorted(moments):
+        time.sleep(max(0.0, begun + moment - time.monotonic()))
+        act(process.pid)
+    told, _ = process.communicate(timeout=900)
     return process.returncode, told
 
 

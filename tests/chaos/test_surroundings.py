@@ -1,17 +1,18 @@
-"""Full disks, few file handles, read-only folders, other locales, time zones and clocks."""
+"""Full and read-only disks, few file handles, other locales, time zones and clocks."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from broken_runs import LAST_WORDS, Command, is_whole, nothing_public, published
+from broken_runs import LAST_WORDS, Command, disturb, is_whole, nothing_public, published, seconds_of
 from trials import Trials
 
 METHOD = "closeness_tree"
@@ -28,6 +29,17 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+def remount(disk: Path, mode: str) -> None:
+    """Makes a disk read-only (`ro`) as soon as no file is open for writing, or writable again (`rw`)."""
+    for _ in range(200):
+        if not subprocess.run(
+            ["mount", "-o", f"remount,{mode}", str(disk)], check=False, capture_output=True
+        ).returncode:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{disk} stays in use")
 
 
 def ended_well(done: subprocess.CompletedProcess[str], output: Path) -> bool:
@@ -58,6 +70,32 @@ def test_full_disk(
             ended and again.returncode == 0 and published(output) == fingerprints[METHOD],
             f"{kilobytes} kB, exit {done.returncode} and {again.returncode}: {done.stderr[-LAST_WORDS:]}",
         )
+
+
+@pytest.mark.parametrize("place", ["internal", "public"])
+def test_read_only_disk(place: str, trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+    """A disk that is read-only from the start ends a run with 2, and so does one that becomes so during the run."""
+    seconds = seconds_of(Command(crowd / f"{METHOD}.yaml", tmp_path / "timed", "local"))
+    for number in trials(6):
+        output, disk = tmp_path / f"out{number}", tmp_path / f"disk{number}"
+        where = disk if place == "public" else output
+        with small_disk(disk, 200_000):
+            how: dict[str, Any] = {place: disk / place}
+            command = Command(crowd / f"{METHOD}.yaml", output, "local", **how)
+            if number < 2:
+                remount(disk, "ro")
+                done = command.run()
+                code, told, ended = done.returncode, done.stderr, done.returncode == 2 and f"{disk}" in done.stderr
+            else:
+                code, told = disturb(command, trials.draw.uniform(0.2, 1) * seconds, lambda _, d=disk: remount(d, "ro"))
+                ended = code in (0, 2)
+            ended &= "Traceback" not in told and (is_whole(where) if code == 0 else nothing_public(where))
+            remount(disk, "rw")
+            again = Command(command.run_file, output, "local", ("--overwrite",), **how).run()
+            trials.well(
+                ended and again.returncode == 0 and published(where) == fingerprints[METHOD],
+                f"exit {code} and {again.returncode}: {told[-LAST_WORDS:]}{again.stderr[-LAST_WORDS:]}",
+            )
 
 
 def test_few_file_handles(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,8 +17,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyspark
 import pytest
+from standalone import standalone, wait_for
 
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
@@ -28,10 +27,8 @@ from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-SPARK_HOME = Path(pyspark.__file__).parent
 PACKAGES = to_be_found()["spark.jars.packages"]
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish")
-HOST = "127.0.0.1"
 
 
 @pytest.fixture(scope="module")
@@ -108,60 +105,13 @@ def test_the_stages_by_spark_submit(conf: Path, fingerprint: str, tmp_path: Path
 # --- a standalone master with two workers, on this machine
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-def start(folder: Path, name: str, *arguments: object) -> tuple[subprocess.Popen[bytes], Path]:
-    """A daemon of Spark, and its log."""
-    log = folder / f"{name}.log"
-    command = [str(SPARK_HOME / "bin/spark-class"), *map(str, arguments)]
-    env = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": sys.executable}
-    with log.open("wb") as out:
-        return subprocess.Popen(command, env=env, cwd=folder, stdout=out, stderr=subprocess.STDOUT), log
-
-
-def wait_for(log: Path, text: str, times: int = 1) -> None:
-    for _ in range(120):
-        if log.read_text().count(text) >= times:
-            return
-        time.sleep(0.5)
-    raise AssertionError(log.read_text()[-2000:])
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The URL of a master with two workers, and the folder where the workers keep what they ran (w1, w2)."""
-    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
-    url = f"spark://{HOST}:{port}"
-    daemons = []
-    try:
-        master, log = start(
-            folder,
-            "master",
-            "org.apache.spark.deploy.master.Master",
-            "--host",
-            HOST,
-            "--port",
-            port,
-            "--webui-port",
-            free_port(),
-        )
-        daemons.append(master)
-        wait_for(log, "I have been elected leader")
+    with standalone(tmp_path_factory.mktemp("cluster")) as daemons:
         for name in ("w1", "w2"):
-            size = ("--cores", 1, "--memory", "1g", "--webui-port", free_port(), "-d", folder / name)
-            daemons.append(start(folder, name, "org.apache.spark.deploy.worker.Worker", "--host", HOST, *size, url)[0])
-        wait_for(log, "Registering worker", 2)
-        yield url, folder
-    finally:
-        for daemon in daemons:
-            daemon.terminate()
-        for daemon in daemons:
-            daemon.wait(timeout=30)
+            daemons.add_worker(name)
+        yield daemons.url, daemons.folder
 
 
 @pytest.mark.slow

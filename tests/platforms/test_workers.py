@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import test_cluster
 from conftest import draw_people
+from standalone import SPARK_HOME
 from test_cluster import BIN, PACKAGES, published
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def no_python_path() -> Iterator[None]:
     """Nothing but what is submitted leads workers to the package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONPATH", raising=False)
-        patch.setenv("SPARK_HOME", str(test_cluster.SPARK_HOME))
+        patch.setenv("SPARK_HOME", str(SPARK_HOME))
         yield
 
 

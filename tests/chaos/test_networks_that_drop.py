@@ -1,0 +1,63 @@
+"""A network between driver and executors that drops for seconds: the same release, or a failure that says so."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+
+from broken_runs import LAST_WORDS, METHODS, Command, disturb_at, is_whole, nothing_public, published, seconds_of
+from separate_networks import DRIVER, WORKERS, separate_networks, set_link, within
+from standalone import standalone
+from trials import Trials
+
+IMPATIENT = {
+    "spark.executor.heartbeatInterval": "1s",
+    "spark.network.timeout": "4s",
+    "spark.network.timeoutInterval": "1s",
+    "spark.rpc.askTimeout": "60s",
+    "spark.shuffle.io.connectionTimeout": "60s",
+}
+"""A driver that gives up an executor after four seconds, although it works on."""
+
+
+def test_networks_that_drop(trials: Trials, crowd: Path, fingerprints: dict[str, str], tmp_path: Path) -> None:
+    """Driver and workers are in networks of their own. Twice in a run, the cable of a worker is out for 3 to 10 s."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    with separate_networks(), standalone(folder, DRIVER, within("driver")) as cluster:
+        for name, address in WORKERS.items():
+            cluster.add_worker(name, address, within(name))
+        on = partial(
+            Command,
+            engine="cluster",
+            master=cluster.url,
+            wrapped=within("driver"),
+            environment={"SPARK_LOCAL_IP": DRIVER},
+        )
+        seconds = seconds_of(on(crowd / "closeness_tree.yaml", tmp_path / "timed"))
+        for run in trials(8):
+            method, settings = list(METHODS)[run % len(METHODS)], IMPATIENT if run % 2 else {}
+            command = on(crowd / f"{method}.yaml", tmp_path / str(run), settings=settings)
+            code, told = disturb_at(
+                [trials.draw.uniform(0.25, 0.95) * seconds for _ in range(2)], command, lambda _: drop(trials)
+            )
+            ended = nothing_public(command.output) if code else is_whole(command.output)
+            repeated = 0
+            if code:
+                repeated = on(command.run_file, command.output, options=("--overwrite",)).run().returncode
+            trials.well(
+                ended
+                and "Traceback" not in told
+                and repeated == 0
+                and published(command.output) == fingerprints[method],
+                f"{method}, {settings}, exit {code} and {repeated}: {told[-LAST_WORDS:]}",
+            )
+
+
+def drop(trials: Trials) -> None:
+    """Takes the cable of a worker out for some seconds."""
+    worker = trials.draw.choice(list(WORKERS))
+    set_link(worker, "down")
+    time.sleep(trials.draw.uniform(3, 10))
+    set_link(worker, "up")
