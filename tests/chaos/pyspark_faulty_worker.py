@@ -1,5 +1,5 @@
-"""A Python worker of Spark whose tasks fail at random when they are tried first, as `spark.python.worker.module`. PySpark
-requires the beginning of its name.
+"""A Python worker of Spark whose tasks fail at random when they are tried first, for `spark.python.worker.module`.
+PySpark requires the beginning of its name.
 
 FAILING_SHARE: how many of them. FAILED_TASKS: a file with a line for each that failed.
 """

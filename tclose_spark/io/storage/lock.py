@@ -31,10 +31,11 @@ def is_of_lock(name: str) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class Owner:
     """A process: its host, its user, and the time of its lock. `born` distinguishes it from a later process with the
-    same number.
+    same number, `space` from one of another container with the same host name.
     """
 
     host: str
+    space: str
     pid: int
     born: str
     user: str
@@ -45,6 +46,7 @@ class Owner:
         """The current process as an owner."""
         return Owner(
             host=socket.gethostname(),
+            space=_space(),
             pid=os.getpid(),
             born=_born(os.getpid()),
             user=_user(),
@@ -53,8 +55,8 @@ class Owner:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has ended, as far as this host knows; False for other hosts."""
-        if self.host != socket.gethostname():
+        """Whether the process has ended, as far as this host knows; False for other hosts and containers."""
+        if (self.host, self.space) != (socket.gethostname(), _space()):
             return False
         try:
             os.kill(self.pid, 0)
@@ -129,6 +131,14 @@ def _owner(folder: Folder, name: str) -> Owner | None:
         return Owner(**json.loads(folder.read(name)))
     except (OSError, ValueError, TypeError):  # gone meanwhile, or not written yet
         return None
+
+
+def _space() -> str:
+    """The processes among which a process number is unique, as the kernel names them; empty if it does not."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _born(pid: int) -> str:

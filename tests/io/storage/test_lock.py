@@ -68,6 +68,26 @@ def test_another_hosts_and_one_that_says_nothing_are_kept(folder: LocalFolder, t
         assert folder.read(LOCK) == left
 
 
+def test_that_of_a_container_with_the_same_host_name_is_kept(folder: LocalFolder, tmp_path: Path) -> None:
+    """Its process number means nothing here."""
+    hold = (
+        "import sys; from tclose_spark.io.storage.folders import LocalFolder; from tclose_spark.io.storage.lock import "
+    )
+    hold += "locked\nwith locked(LocalFolder(sys.argv[1])): print(flush=True); input()"
+    container = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", hold, str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run([*container[:4], "true"], check=False, capture_output=True).returncode:
+        pytest.skip("a container needs root and unshare")
+    with subprocess.Popen(container, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "\n"
+        with pytest.raises(ConfigurationError, match="process 1 of root on"), locked(folder):
+            pytest.fail("both write")
+        holder.communicate("\n")
+    assert holder.returncode == 0
+    with locked(folder):
+        pass
+
+
 def test_a_run_is_refused_while_another_writes(
     tclose: Callable[..., tuple[int, str, str]], run_file: Callable[..., Path]
 ) -> None:
