@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -46,6 +46,9 @@ chaos: $(READY)  ## Break runs on purpose: kills, full disks, two at once, other
 
 fuzz: $(READY)  ## Draw tables and run files for FUZZ_SECONDS (an hour), and judge each release.
 	TCLOSE_RECORD=1 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} FUZZ_EXAMPLES=5000 $(BIN)/pytest tests/fuzz
+
+fuzz-parsers: .venv-fuzz/.ready  ## Fuzz what reads run files, hierarchies, labels, options and CSV, guided by coverage, for FUZZ_SECONDS (600).
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .venv-fuzz/bin/python tests/fuzz/fuzz_parsers.py
 
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
 	TCLOSE_TESTS_ON=spark $(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
@@ -86,6 +89,12 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 .venv-workers/.ready: requirements/clusters.txt
 	$(PYTHON) -m venv .venv-workers
 	.venv-workers/bin/pip $(INSTALL) -r requirements/clusters.txt
+	@touch $@
+
+.venv-fuzz/.ready: requirements/fuzz.txt pyproject.toml
+	$(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/pip $(INSTALL) -r requirements/fuzz.txt
+	.venv-fuzz/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 .venv-images/.ready: requirements/images.txt
@@ -129,6 +138,9 @@ format: $(READY)  ## Format the code.
 
 bench: $(READY)  ## Measure the stages of a release against Spark's floor, by rows; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)
+
+licences: $(READY)  ## Print the licence of each package that the wheel and its extras bring; one of the GPL family alone is an error.
+	$(BIN)/python .ci/licences
 
 dist: $(READY)  ## Build the wheel and the source distribution into dist/.
 	$(BIN)/python -m build --no-isolation --outdir dist .

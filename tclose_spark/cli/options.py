@@ -12,6 +12,7 @@ import typer
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import URI
+from tclose_spark.runfile.quantities import MOST_DIGITS
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
 Overrides = Annotated[
@@ -112,8 +113,8 @@ def parse_list(text: str | None, option: str) -> list[str] | None:
 
 
 def parse_number(text: str) -> Any:
-    """A whole number if it is one; other text is left to whoever expects a number."""
-    return int(text) if text.isdecimal() else text
+    """A whole number of up to MOST_DIGITS digits if it is one; other text is left to whoever expects a number."""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else text
 
 
 def parse_numbers(text: str | None, option: str) -> list[Any] | None:

@@ -15,6 +15,7 @@ CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
 FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
 DIRECTIVES = set("dmYHMSfzj%")
 """What the form of a date may name. Names of months depend on the language, and two digits of a year on a guess."""
+MOST_DIGITS = 18  # of a count: it fits 64 bits
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 
 
@@ -48,7 +49,10 @@ def parse_moment(text: str) -> Fraction:
     """
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
+        try:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise ValueError("a time out of all range") from None
     return Fraction((moment - EPOCH) // MICROSECOND, CODES_A_DAY["timestamp"])
 
 

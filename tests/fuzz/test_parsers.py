@@ -1,6 +1,7 @@
 """Whatever a user writes into a run file, a hierarchy or an option, the parsers return a value or raise a clear error.
 
-`make fuzz` draws more of it: FUZZ_EXAMPLES a test.
+`make fuzz` draws more of it: FUZZ_EXAMPLES a test. `fuzz_parsers.py` follows the branches of the code instead; what it
+or a reader of the code found is here.
 """
 
 from __future__ import annotations
@@ -15,8 +16,14 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose_spark.errors import TcloseError
+from tclose_spark.cli.options import parse_numbers
+from tclose_spark.engine.local.reading import NeedsSparkError, read_table
+from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.measures.loss.information_loss import interval_or_none, set_members
 from tclose_spark.runfile.loading import load_spec, parse_yaml
+from tclose_spark.runfile.profiles.settings import parse_populations
+from tclose_spark.runfile.spec import Input
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +90,40 @@ def test_any_text_as_yaml_is_read_or_refused(text: str) -> None:
 @given(st.one_of(st.text(), st.text(alphabet=";,\"'*ab \n\r\0", max_size=60)))
 def test_any_text_as_a_hierarchy_is_read_or_refused(text: str) -> None:
     accepts_or_refuses(lambda: Hierarchy.parse(text, "city"))
+
+
+HUGE, DIGITS = "a" * 140_000, "9" * 5_000
+"""More characters than `csv` reads in a field, and more digits than Python makes a number of."""
+
+
+@pytest.mark.parametrize("label", ["0001-01-01T00:00+14:00", "9999-12-31T23:59-14:00", f"{{{HUGE}}}", DIGITS + "s"])
+def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
+    assert interval_or_none(label) is None
+    assert set_members(label) == [label]
+
+
+@pytest.mark.parametrize(
+    "parse",
+    [
+        lambda: Hierarchy.parse(f"{HUGE};*", "city"),
+        lambda: parse_populations(f"941,{DIGITS}", "zip", "public_use"),
+    ],
+    ids=["hierarchy", "populations"],
+)
+def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
+    with pytest.raises(ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"):
+        parse()
+
+
+def test_a_huge_number_as_an_option_is_no_whole_number() -> None:
+    assert parse_numbers(f"12,{DIGITS}", "--k") == [12, DIGITS]
+
+
+def test_a_first_line_with_a_huge_field_is_left_to_Spark(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"{HUGE},b\n1,2\n")
+    with pytest.raises(NeedsSparkError, match="first line of a file has a field larger"):
+        read_table(LocalSession(), Input(path=str(path), format="csv", options={"header": "true"}))
 
 
 def accepts_or_refuses(parse: Callable[[], object]) -> None:

@@ -60,7 +60,10 @@ class Dialect:
     def fields(self, line: bytes) -> list[str]:
         """The fields of a line without its end that `_require_plain` accepts."""
         text = line.decode(errors="replace")
-        return next(csv.reader([text], delimiter=self.separator.decode(), strict=True))
+        try:
+            return next(csv.reader([text], delimiter=self.separator.decode(), strict=True))
+        except csv.Error as error:  # a field of more than 131,072 characters
+            raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
 
 
 @dataclass(frozen=True)

@@ -118,14 +118,18 @@ def interval_or_none(label: str) -> Interval | None:
 
 
 def set_members(label: str) -> list[str]:
-    """The members of a set label `{a, b}`; of any other label itself alone.
+    """The members of a set label `{a, b}`; of any other label itself alone, and of one with a member of more than
+    131,072 characters, which `csv` does not read.
 
     >>> set_members('{Pisa, "Siena, old"}'), set_members("Lyon")
     (['Pisa', 'Siena, old'], ['Lyon'])
     """
     if not (len(label) > 2 and label.startswith("{") and label.endswith("}")):
         return [label]
-    return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
+    try:
+        return next(csv.reader(io.StringIO(label[1:-1], newline=""), skipinitialspace=True))
+    except csv.Error:
+        return [label]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.quantities import MOST_DIGITS
 from tclose_spark.runfile.section import Section, as_tuple
 
 PROFILES: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -128,7 +129,7 @@ def parse_populations(text: str, key: str, name: str) -> dict[str, int]:
         if not line.strip():
             continue
         fits = name != "hipaa_safe_harbor" or (len(area) == 3 and area.isdecimal())
-        if not area or not count.isdecimal() or not fits or area in people:
+        if not area or not count.isdecimal() or len(count) > MOST_DIGITS or not fits or area in people:
             what = "a ZIP area of three digits" if name == "hipaa_safe_harbor" else "an area"
             raise ConfigurationError(
                 f"{key}: line {number} is not {what} and its number of people; expected a line such as 941,805000 "

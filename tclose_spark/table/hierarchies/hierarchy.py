@@ -42,9 +42,11 @@ class Hierarchy:
         """
         lines = [line for line in text.lstrip("\ufeff").splitlines() if line.strip()]
         separator = ";" if lines and lines[0].count(";") >= lines[0].count(",") else ","
-        return Hierarchy.build(
-            [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=separator)], key
-        )
+        try:
+            rows = [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=separator)]
+        except csv.Error as error:  # a label of more than 131,072 characters
+            raise ConfigurationError(f"{key}: the hierarchy is no CSV: {error}") from None
+        return Hierarchy.build(rows, key)
 
     @staticmethod
     def build(rows: Sequence[tuple[str, ...]], key: str) -> Hierarchy:
