@@ -13,7 +13,7 @@ from trials import Trials
 
 KILLS = 3
 """In one run: Spark ends an application whose executors all die again and again."""
-KILLED_EXECUTORS, KILLED_WORKERS, STOPPED_MACHINES = 51, 15, 6
+KILLED_EXECUTORS, KILLED_WORKERS, STOPPED_MACHINES = 51, 15, 5
 
 
 def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: dict[str, str], folder: Path) -> None:

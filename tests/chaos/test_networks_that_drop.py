@@ -36,7 +36,7 @@ def test_networks_that_drop(trials: Trials, crowd: Path, fingerprints: dict[str,
             environment={"SPARK_LOCAL_IP": DRIVER},
         )
         seconds = seconds_of(on(crowd / "closeness_tree.yaml", tmp_path / "timed"))
-        for run in trials(8):
+        for run in trials(6):
             method, settings = list(METHODS)[run % len(METHODS)], IMPATIENT if run % 2 else {}
             command = on(crowd / f"{method}.yaml", tmp_path / str(run), settings=settings)
             code, told = disturb_at(
