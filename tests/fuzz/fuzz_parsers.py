@@ -15,8 +15,7 @@ from pathlib import Path
 
 import atheris
 
-for hook in ("RegEx", "str"):
-    atheris.enabled_hooks.add(hook)
+atheris.enabled_hooks.add("str")
 with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.auditing.question import parse_population, parse_quasi_identifiers, parse_sensitive
     from tclose_spark.cli.options import parse_hierarchy, parse_labels, parse_list, parse_methods, parse_numbers
