@@ -55,8 +55,10 @@ def explain_problems(
 
 def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: str | None) -> tuple[str, str, str]:
     """(key, what was found, what was expected) of one of pydantic's problems."""
-    steps = [str(step) for step in problem["loc"] if not str(step).startswith(INSIDE_TYPES)]
-    key, kind, context = ".".join(steps), problem["type"], problem.get("ctx", {})
+    kind, context, loc = problem["type"], problem.get("ctx", {}), [str(step) for step in problem["loc"]]
+    unknown = len(loc) - (kind == "extra_forbidden")  # the place of an unknown key, which may look like a type
+    steps = [step for step in loc[:unknown] if not step.startswith(INSIDE_TYPES)] + loc[unknown:]
+    key = ".".join(steps)
     begin = f"found {written(problem['input'])}; expected "
     if steps[-1:] == ["[key]"]:
         return ".".join(steps[:-2]), begin.replace("found", "found the key", 1), EXPECTED.get(kind, problem["msg"])

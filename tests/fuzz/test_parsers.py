@@ -16,7 +16,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose_spark.cli.options import parse_numbers
+from tclose_spark.cli.options import parse_hierarchy, parse_numbers
 from tclose_spark.engine.local.reading import NeedsSparkError, read_table
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io.local_session import LocalSession
@@ -113,6 +113,11 @@ def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
 def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
     with pytest.raises(ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"):
         parse()
+
+
+def test_an_unknown_key_that_begins_as_pydantic_names_types_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"function-x\[: unknown key"):
+        parse_hierarchy("function-x[: 1", None)
 
 
 def test_a_huge_number_as_an_option_is_no_whole_number() -> None:
