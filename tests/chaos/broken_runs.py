@@ -40,6 +40,8 @@ CLUSTER = {
     "spark.speculation": "true",
 }
 SUBMIT = (str(Path(sys.executable).parent / "spark-submit"), "--packages", to_be_found()["spark.jars.packages"])
+PATIENCE = 3600
+"""Seconds that a run may take on a busy machine."""
 LAST_WORDS = 1500
 """Characters of a failed run's output that a failure shows."""
 
@@ -117,7 +119,7 @@ class Command:
     def run(self) -> subprocess.CompletedProcess[str]:
         """The finished process; its output is in stderr."""
         process = self.start()
-        told, _ = process.communicate(timeout=900)
+        told, _ = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(self._arguments, process.returncode, "", told)
 
 
@@ -128,7 +130,7 @@ def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple
         told, _ = process.communicate(timeout=after)
     except subprocess.TimeoutExpired:
         act(process.pid)
-        told, _ = process.communicate(timeout=900)
+        told, _ = process.communicate(timeout=PATIENCE)
     return process.returncode, told
 
 
@@ -138,7 +140,7 @@ def disturb_at(moments: Iterable[float], command: Command, act: Callable[[int], 
     for moment in sorted(moments):
         time.sleep(max(0.0, begun + moment - time.monotonic()))
         act(process.pid)
-    told, _ = process.communicate(timeout=900)
+    told, _ = process.communicate(timeout=PATIENCE)
     return process.returncode, told
 
 

@@ -32,13 +32,12 @@ class Trials:
             yield number
 
     def well(self, ends: bool, why: str) -> None:
-        """Counts the current trial. why: what went wrong if it does not end well."""
+        """Counts the current trial, and writes the figures so far if TCLOSE_RECORD is set: a session may be interrupted.
+        why: what went wrong if it does not end well.
+        """
         self.passed += ends
         if not ends:
             self.failures.append(f"trial {self.tried}: {why}")
-
-    def write(self) -> None:
-        """Adds the counts to the published figures if TCLOSE_RECORD is set."""
         if "TCLOSE_RECORD" in os.environ:
             record("faults", self.name, self.tried, self.passed)
 
@@ -48,7 +47,6 @@ def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
     """See `Trials`. The test fails if a trial does."""
     counted = Trials(request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]"))
     yield counted
-    counted.write()
     assert not counted.failures, "\n".join(counted.failures)
 
 
