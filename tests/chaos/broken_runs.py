@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import pyarrow.parquet as pq
 import yaml
@@ -103,14 +105,14 @@ class Command:
             return [*self.wrapped, *SUBMIT, *confs, str(ROOT / "jobs/release.py"), *asked]
         return [*self.wrapped, sys.executable, "-m", "tclose_spark", "release", "--engine", self.engine, *asked]
 
-    def start(self) -> subprocess.Popen[str]:
-        """The running process, which leads a group of its own."""
+    def start(self, told: IO[str] | int = subprocess.PIPE) -> subprocess.Popen[str]:
+        """The running process, which leads a group of its own. told: where its output goes."""
         return subprocess.Popen(
             self._arguments,
             env={**os.environ, **SHARED, **self.environment},
             cwd=self.run_file.parent,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=told,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
@@ -134,14 +136,41 @@ def disturb(command: Command, after: float, act: Callable[[int], None]) -> tuple
     return process.returncode, told
 
 
-def disturb_at(moments: Iterable[float], command: Command, act: Callable[[int], None]) -> tuple[int, str]:
-    """Starts a command, acts on its process after these seconds; returns its exit code and output."""
-    begun, process = time.monotonic(), command.start()
-    for moment in sorted(moments):
-        time.sleep(max(0.0, begun + moment - time.monotonic()))
-        act(process.pid)
-    told, _ = process.communicate(timeout=PATIENCE)
-    return process.returncode, told
+Moment = tuple[int, float]
+"""A number of finished stages of a run, and seconds after that. It does not depend on how busy the machine is."""
+
+
+def some_moments(draw: random.Random, many: int) -> list[Moment]:
+    """Moments of a run before its last stage, in order."""
+    return sorted((draw.randrange(5), draw.uniform(0, 5)) for _ in range(many))
+
+
+def disturb_at(moments: Iterable[Moment], command: Command, act: Callable[[int], bool]) -> tuple[int, str, int]:
+    """Starts a command and acts on its process at some moments; returns its exit code, its output, and how often
+    there was something to act on.
+
+    act: returns whether there was. If not, it is tried again until the run ends.
+    """
+    times, output = 0, command.output.with_suffix(".log")
+    with output.open("w") as log, command.start(log) as process:
+        for stages, pause in moments:
+            while process.poll() is None and finished_stages(command.output) < stages:
+                time.sleep(0.1)
+            time.sleep(pause)
+            while process.poll() is None:
+                if act(process.pid):
+                    times += 1
+                    break
+                time.sleep(0.1)
+        process.wait(PATIENCE)
+    return process.returncode, output.read_text(), times
+
+
+def finished_stages(output: Path) -> int:
+    """How many stages of a run are finished; 0 also if nothing is staged any more."""
+    with suppress(OSError, ValueError):  # not there yet, or being written
+        return len(json.loads((output / "internal/staging/run.json").read_text())["stages"])
+    return 0
 
 
 def kill_group(pid: int, number: signal.Signals) -> None:

@@ -6,9 +6,19 @@ import time
 from functools import partial
 from pathlib import Path
 
-from broken_runs import LAST_WORDS, METHODS, Command, disturb_at, is_whole, nothing_public, published, seconds_of
+from broken_runs import (
+    LAST_WORDS,
+    METHODS,
+    Command,
+    disturb_at,
+    is_whole,
+    nothing_public,
+    published,
+    some_moments,
+    workers_of,
+)
 from separate_networks import DRIVER, WORKERS, separate_networks, set_link, within
-from standalone import standalone
+from standalone import Standalone, standalone
 from trials import Trials
 
 IMPATIENT = {
@@ -35,29 +45,30 @@ def test_networks_that_drop(trials: Trials, crowd: Path, fingerprints: dict[str,
             wrapped=within("driver"),
             environment={"SPARK_LOCAL_IP": DRIVER},
         )
-        seconds = seconds_of(on(crowd / "closeness_tree.yaml", tmp_path / "timed"))
         for run in trials(6):
             method, settings = list(METHODS)[run % len(METHODS)], IMPATIENT if run % 2 else {}
             command = on(crowd / f"{method}.yaml", tmp_path / str(run), settings=settings)
-            code, told = disturb_at(
-                [trials.draw.uniform(0.25, 0.95) * seconds for _ in range(2)], command, lambda _: drop(trials)
-            )
+            code, told, drops = disturb_at(some_moments(trials.draw, 2), command, partial(drop, trials, cluster))
             ended = nothing_public(command.output) if code else is_whole(command.output)
             repeated = 0
             if code:
                 repeated = on(command.run_file, command.output, options=("--overwrite",)).run().returncode
             trials.well(
-                ended
+                drops > 0
+                and ended
                 and "Traceback" not in told
                 and repeated == 0
                 and published(command.output) == fingerprints[method],
-                f"{method}, {settings}, exit {code} and {repeated}: {told[-LAST_WORDS:]}",
+                f"{method}, {drops} drops, {settings}, exit {code} and {repeated}: {told[-LAST_WORDS:]}",
             )
 
 
-def drop(trials: Trials) -> None:
-    """Takes the cable of a worker out for some seconds."""
-    worker = trials.draw.choice(list(WORKERS))
-    set_link(worker, "down")
-    time.sleep(trials.draw.uniform(3, 10))
-    set_link(worker, "up")
+def drop(trials: Trials, cluster: Standalone, _: int) -> bool:
+    """Takes the cable of a worker with an executor out for some seconds; returns whether there was one."""
+    at_work = [worker for worker in WORKERS if workers_of(cluster.daemons[worker].pid, executors=True)]
+    if at_work:
+        worker = trials.draw.choice(at_work)
+        set_link(worker, "down")
+        time.sleep(trials.draw.uniform(3, 10))
+        set_link(worker, "up")
+    return bool(at_work)

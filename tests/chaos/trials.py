@@ -32,7 +32,7 @@ class Trials:
             yield number
 
     def well(self, ends: bool, why: str) -> None:
-        """Counts the current trial, and writes the figures so far if TCLOSE_RECORD is set: a session may be interrupted.
+        """Counts the current trial. Writes the figures so far if TCLOSE_RECORD is set: a session may be interrupted.
         why: what went wrong if it does not end well.
         """
         self.passed += ends
