@@ -1,4 +1,4 @@
-"""Full disks, and limits of files: which one is reached, and what to do."""
+"""Full and read-only disks, and limits of files: which one is reached, and what to do."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ SAID = re.compile(
     r"the disk)(?:: '([^'\n]+)')?"
 )
 TOO_LARGE = os.strerror(errno.EFBIG)
+READ_ONLY = os.strerror(errno.EROFS)
 SCRATCH = re.compile(
     r"DiskBlockObjectWriter|DiskBlockManager|DiskStore|Shuffle\w*Writer|Shuffle\w*Sorter|IndexShuffleBlockResolver|"
     r"Unsafe\w*Sorter|UnsafeSorterSpillWriter|ExternalSorter|ExternalAppendOnlyMap|BypassMergeSort|createTempDir|PythonRunner|broadcast"
@@ -25,8 +26,8 @@ SCRATCH = re.compile(
 
 
 def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
-    """The message for an error that a full disk, or a limit of the size of files, caused, anywhere in its chain of
-    causes; None for other errors.
+    """The message for an error that a full or read-only disk, or a limit of the size of files, caused, anywhere in its
+    chain of causes; None for other errors.
 
     output: the folder of the release in the run file.
     """
@@ -35,6 +36,8 @@ def full_disk(error: BaseException, output: str) -> ConfigurationError | None:
         if isinstance(seen, OSError) and seen.errno in FULL:
             return ConfigurationError(_disk_of(seen.filename, output))
         text = f"{text_of(seen)}\n{_java_trace(seen)}"
+        if READ_ONLY in text:
+            return ConfigurationError(_read_only(getattr(seen, "filename", None), output))
         if TOO_LARGE in text:
             return ConfigurationError(_file_limit())
         if said := SAID.search(text):
@@ -94,10 +97,24 @@ def _file_limit() -> str:
     return f"a file became too large: this process or its disk allows {allowed} (ulimit -f); raise the limit"
 
 
+def _read_only(file: str | bytes | None, output: str) -> str:
+    where = _folder_of(file, output)
+    return _told(f"the disk of {where} has become read-only; make it writable", where, output)
+
+
 def _disk_of(file: str | bytes | None, output: str) -> str:
-    where = os.fsdecode(os.path.dirname(file)) if file else output or tempfile.gettempdir()
-    told = f"no space is left on the disk of {_with_free(where)}, or its quota is used up; free some"
-    return f"output: {told}, or give another output.path" if output and where.startswith(output) else told
+    where = _folder_of(file, output)
+    return _told(
+        f"no space is left on the disk of {_with_free(where)}, or its quota is used up; free some", where, output
+    )
+
+
+def _folder_of(file: str | bytes | None, output: str) -> str:
+    return os.fsdecode(os.path.dirname(file)) if file else output or tempfile.gettempdir()
+
+
+def _told(what: str, where: str, output: str) -> str:
+    return f"output: {what}, or give another output.path" if output and where.startswith(output) else what
 
 
 def full_scratch() -> str:

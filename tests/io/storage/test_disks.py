@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import resource
 import subprocess
@@ -47,6 +48,21 @@ def test_a_file_elsewhere_that_a_task_writes_is_named_and_what_is_free(tmp_path:
     found = str(full_disk(error, "/big/out"))
     assert re.match(rf"no space is left on the disk of {tmp_path} \([\d,.]+ MiB free\), or its quota is used up", found)
     assert "output" not in found
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EROFS, os.strerror(errno.EROFS), "/big/out/internal/run.json"),
+        RuntimeError("Caused by: java.io.FileNotFoundException: /big/out/x (Read-only file system)"),
+        OSError("Generic LocalFileSystem error: Read-only file system (os error 30)"),
+    ],
+    ids=["python", "spark", "delta"],
+)
+def test_a_disk_that_becomes_read_only_is_named(error: Exception) -> None:
+    assert re.match(
+        r"output: the disk of /big/out(/internal)? has become read-only; make it", str(full_disk(error, "/big/out"))
+    )
 
 
 def test_other_errors_are_none_of_it() -> None:
