@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz mutants test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -88,6 +88,12 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 	.venv-workers/bin/pip $(INSTALL) -r requirements/clusters.txt
 	@touch $@
 
+.venv-mutants/.ready: requirements/dev.txt requirements/mutants.txt pyproject.toml
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/mutants.txt
+	.venv-mutants/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
 .venv-images/.ready: requirements/images.txt
 	$(PYTHON) -m venv .venv-images
 	.venv-images/bin/pip $(INSTALL) -r requirements/images.txt
@@ -113,6 +119,9 @@ test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
 
 test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers lack this package: from its wheel, and packed.
 	$(BIN)/pytest tests/platforms/test_workers.py
+
+mutants: .venv-mutants/.ready  ## Change one expression of the checks, distances or audits at a time: MUTANTS=500, drawn by SEED=1, must fail a test.
+	MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
 
 lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 	.venv-images/bin/hadolint conf/kubernetes/Dockerfile
