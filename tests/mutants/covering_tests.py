@@ -15,15 +15,12 @@ import pytest
 from coverage import Coverage
 from mutations import ROOT, Mutant, hashed, modules
 
-FOLDERS = ("checks", "measures", "table", "auditing", "oracle", "papers", "promise", "damages")
+FOLDERS = ("checks", "measures", "table", "auditing", "oracle", "papers", "damages")
 """The folders whose tests are tried, without the slow ones and those that need Spark."""
 
 OPTIONS = ("-q", "-m", "not slow and not on_spark", "-p", "no:cacheprovider")
 AT_MOST = 60.0
 """Seconds that the tests of a mutant may take before it; the nearest ones are tried."""
-
-Lines = dict[str, dict[str, list[str]]]
-"""Tests by the line that they execute, by module."""
 
 
 class Observer:
@@ -74,19 +71,20 @@ class Observer:
             self._failed.add(report.nodeid)
 
     def by_file(self) -> dict[str, dict[str, Any]]:
-        """Of each file of tests: {"tests": seconds by test, "lines": Lines}; only of tests that passed."""
+        """Of each file of tests: {"tests": seconds by test, "lines": by module and line the places of the tests}."""
         self._coverage.stop()
         data = self._coverage.get_data()
         found: dict[str, dict[str, Any]] = defaultdict(lambda: {"tests": {}, "lines": {}})
-        passed = self.seconds.keys() - self._failed
-        for test in sorted(passed):
-            found[file_of(test)]["tests"][test] = self.seconds[test]
+        place = {}
+        for test in sorted(self.seconds.keys() - self._failed):
+            tests = found[file_of(test)]["tests"]
+            place[test], tests[test] = len(tests), self.seconds[test]
         for path in sorted(data.measured_files()):
             module = str(Path(path).relative_to(ROOT))
             for line, contexts in data.contexts_by_lineno(path).items():
-                for test in sorted({test for context in contexts for test in self._tests_of(context)} & passed):
+                for test in {test for context in contexts for test in self._tests_of(context)} & place.keys():
                     lines = found[file_of(test)]["lines"].setdefault(module, {})
-                    lines.setdefault(str(line), []).append(test)
+                    lines.setdefault(str(line), []).append(place[test])
         return dict(found)
 
     def _tests_of(self, context: str) -> list[str]:
@@ -122,9 +120,9 @@ def choose(files: Mapping[str, Mapping[str, Any]], mutant: Mutant) -> dict[str, 
     """The tests that execute the changed statement, and their seconds; `files` is what `observe` wrote.
 
     They are in the order in which they are to run: those of the module itself, those of its folder, others; of these
-    the quick ones first. A statement that runs when its module is imported counts for all tests of the module.
+    the quick ones first. What runs when a module is imported counts for all tests that use the module.
     """
-    chosen = _executing(files, mutant.path, statement(mutant)) or _executing(files, mutant.path, None)
+    chosen = _executing(files, mutant.path, lines_of(mutant))
     cost: dict[str, float] = defaultdict(float)
     for test, seconds in chosen.items():
         cost[file_of(test)] += seconds
@@ -140,9 +138,9 @@ def choose(files: Mapping[str, Mapping[str, Any]], mutant: Mutant) -> dict[str, 
 def _executing(files: Mapping[str, Mapping[str, Any]], path: str, lines: range | None) -> dict[str, float]:
     found: dict[str, float] = {}
     for one in files.values():
-        for line, tests in one["lines"].get(path, {}).items():
-            if lines is None or int(line) in lines:
-                found |= {test: one["tests"][test] for test in tests}
+        tests = list(one["tests"].items())
+        executed = one["lines"].get(path, {}).items()
+        found |= dict(tests[i] for line, places in executed if lines is None or int(line) in lines for i in places)
     return found
 
 
@@ -153,8 +151,10 @@ def near(test: str, path: str) -> int:
     return shared + (of_test[-1] == f"test_{of_module[-1]}")
 
 
-def statement(mutant: Mutant) -> range:
-    """The lines of the innermost statement at the change; of an `if`, a loop or a function those of its head."""
+def lines_of(mutant: Mutant) -> range | None:
+    """The lines of the innermost statement at the change; of an `if` or a loop those of its head. None if they run when
+    the module is imported.
+    """
     tree = ast.parse((ROOT / mutant.path).read_text())
     around = [
         node
@@ -162,5 +162,7 @@ def statement(mutant: Mutant) -> range:
         if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0)
     ]
     inner = max(around, key=lambda node: node.lineno)
+    if isinstance(inner, ast.FunctionDef) or not any(isinstance(node, ast.FunctionDef) for node in around):
+        return None
     body = getattr(inner, "body", None)
     return range(inner.lineno, body[0].lineno if body else (inner.end_lineno or 0) + 1)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -73,8 +74,19 @@ def modules() -> list[Path]:
     return sorted(one for path in found for one in (path.rglob("*.py") if path.is_dir() else [path]))
 
 
-def sample(count: int, seed: int) -> list[Mutant]:
-    """Mutants drawn at random, of each module in proportion to how many it has. A larger sample contains a smaller."""
+def sample(count: int, seed: int, folder: Path) -> list[Mutant]:
+    """Mutants drawn at random, of each module in proportion to how many it has. A larger sample contains a smaller.
+
+    Drawing takes a minute, so a file in `folder` keeps the sample until a module is changed.
+    """
+    package = hashed("".join(path.read_text() for path in modules()))
+    kept = folder / f"sample-{count}-{seed}-{package}.json"
+    if not kept.exists():
+        kept.write_text(json.dumps([asdict(one) for one in _drawn(count, seed)]))
+    return [Mutant(**one) for one in json.loads(kept.read_text())]
+
+
+def _drawn(count: int, seed: int) -> list[Mutant]:
     drawn = []
     for path in modules():
         draw = random.Random(f"{seed} {path.relative_to(ROOT)}")
@@ -106,9 +118,9 @@ def valid(drawn: list[tuple[float, Path, libcst.Module, Mutation]]) -> Iterator[
 
 @cache
 def meaning_of(code: str) -> str | None:
-    """The syntax tree, none if the code is not Python."""
+    """A hash of the syntax tree, none if the code is not Python."""
     try:
-        return ast.dump(ast.parse(code))
+        return hashed(ast.dump(ast.parse(code)))
     except SyntaxError:
         return None
 

@@ -62,7 +62,7 @@ def main() -> int:
         shutil.rmtree(STATE / f"copy-{worker}", ignore_errors=True)
         copies.put(Path(shutil.copytree(ROOT, STATE / f"copy-{worker}", ignore=LEFT_OUT)))
     known = json.loads(tried.read_text()) if tried.exists() else {}
-    mutants = sample(int(os.environ["MUTANTS"]), int(os.environ["SEED"]))
+    mutants = sample(int(os.environ["MUTANTS"]), int(os.environ["SEED"]), STATE)
 
     def try_it(place: int, mutant: Mutant) -> None:
         tests = choose(files, mutant)
@@ -72,13 +72,13 @@ def main() -> int:
             return
         copy = copies.get()
         if place % CONTROL == 0:
-            assert survives(copy, mutant, tests, (ROOT / mutant.path).read_text()), copy.with_suffix(".log")
-        survived = survives(copy, mutant, tests, mutant.code)
+            assert outcome(copy, mutant, tests, (ROOT / mutant.path).read_text()) == 0, copy.with_suffix(".log")
+        ended = outcome(copy, mutant, tests, mutant.code)
         copies.put(copy)
         facts = {name: getattr(mutant, name) for name in ("path", "line", "before", "after")}
-        known[mutant.key] = {**facts, "survived": survived, "tests": len(tests), "version": version}
+        known[mutant.key] = {**facts, "survived": ended == 0, "ended": ended, "tests": len(tests), "version": version}
         tried.write_text(json.dumps(dict(known), indent=1))
-        print(place, mutant.path, mutant.line, "SURVIVED" if survived else "killed", flush=True)
+        print(place, mutant.path, mutant.line, "killed" if ended else "SURVIVED", flush=True)
 
     with ThreadPoolExecutor(copies.qsize()) as pool:
         for done in [pool.submit(try_it, place, mutant) for place, mutant in enumerate(mutants)]:
@@ -86,15 +86,15 @@ def main() -> int:
     return report([known[mutant.key] for mutant in mutants])
 
 
-def survives(copy: Path, mutant: Mutant, tests: Mapping[str, float], code: str) -> bool:
-    """Whether the tests pass in time, in a copy of the repository with this code of the mutant's module."""
+def outcome(copy: Path, mutant: Mutant, tests: Mapping[str, float], code: str) -> int:
+    """How the tests end in a copy of the repository with this code of the mutant's module: 0 if all pass."""
     if not tests:
-        return True
+        return 0
     _write(copy / mutant.path, code)
     ended = in_child(lambda: run(tests), copy, copy.with_suffix(".log"), seconds=30 + 3 * sum(tests.values()))
     _write(copy / mutant.path, (ROOT / mutant.path).read_text())
     assert ended != pytest.ExitCode.NO_TESTS_COLLECTED, tests
-    return ended == 0
+    return ended
 
 
 def _write(module: Path, code: str) -> None:
@@ -104,9 +104,13 @@ def _write(module: Path, code: str) -> None:
 
 
 def run(tests: Mapping[str, float]) -> int:
-    """Runs tests in their order until one fails; how pytest ended."""
+    """Runs tests in their order until one fails, the first file by itself; how pytest ended."""
     files = list(dict.fromkeys(map(file_of, tests)))
-    return int(pytest.main([*OPTIONS, "-x", "--tb=line", "-p", "no:xdist", *files], plugins=[InOrder(tests)]))
+    options = [*OPTIONS, "-x", "--tb=line", "-p", "no:xdist"]
+    for some in (files[:1], files[1:]):
+        if some and (ended := pytest.main([*options, *some], plugins=[InOrder(tests)])):
+            return int(ended)
+    return 0
 
 
 class InOrder:
