@@ -15,8 +15,12 @@ import pytest
 from coverage import Coverage
 from mutations import ROOT, Mutant, hashed, modules
 
-FOLDERS = ("checks", "measures", "table", "auditing", "oracle", "papers", "damages")
-"""The folders whose tests are tried, without the slow ones and those that need Spark."""
+TESTS = (
+    *("checks", "measures", "table", "auditing", "oracle", "papers", "damages", "promise"),
+    *("docs/test_doctests.py", "report/test_report_plots.py"),
+    *("releases/test_aggregates.py", "releases/test_profiles.py", "releases/test_survey_weights.py"),
+)
+"""The folders and files of the tests that are tried, without the slow ones and those that need Spark."""
 
 OPTIONS = ("-q", "-m", "not slow and not on_spark", "-p", "no:cacheprovider")
 AT_MOST = 60.0
@@ -98,13 +102,13 @@ def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def observe(folder: str, state: Path) -> int:
-    """Runs the tests of a folder that are new or changed since `state` was written, all if a module of the scope was
-    changed, and writes what they execute.
+def observe(part: str, state: Path) -> int:
+    """Runs the tests of a folder or file that are new or changed since `state` was written, all if a module of the
+    scope was changed, and writes what they execute.
     """
     known = json.loads(state.read_text()) if state.exists() else {}
     package = hashed("".join(path.read_text() for path in modules()))
-    paths = sorted((ROOT / "tests" / folder).rglob("test_*.py"))
+    paths = [ROOT / "tests" / part] if part.endswith(".py") else sorted((ROOT / "tests" / part).rglob("test_*.py"))
     hashes = {str(path.relative_to(ROOT)): hashed(package + path.read_text()) for path in paths}
     files = {name: one for name, one in known.items() if hashes.get(name) == one["hash"]}
     if missing := [name for name in hashes if name not in files]:

@@ -16,13 +16,14 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib.util import cache_from_source
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
 import pytest
-from covering_tests import FOLDERS, OPTIONS, choose, file_of, observe
+from covering_tests import OPTIONS, TESTS, choose, file_of, observe
 from mutations import ROOT, Mutant, hashed, sample
 from survivors import report
 
@@ -52,10 +53,11 @@ def main() -> int:
         importlib.import_module(name)
     tried = STATE / "tried.json"
     files: dict[str, Any] = {}
-    for folder in FOLDERS:
-        print("runs tests with the modules as they are:", folder, flush=True)
-        lines, log = STATE / f"lines-{folder}.json", STATE / f"lines-{folder}.log"
-        assert in_child(lambda: observe(folder, lines), ROOT, log) == 0, log  # noqa: B023 - at once
+    for part in TESTS:
+        print("runs tests with the modules as they are:", part, flush=True)
+        lines = STATE / f"lines-{part.replace('/', '-')}.json"
+        ended = in_child(partial(observe, part, lines), ROOT, lines.with_suffix(".log"))
+        assert ended == 0, lines.with_suffix(".log")
         files |= json.loads(lines.read_text())
     copies: Queue[Path] = Queue()
     for worker in range(int(os.environ["WORKERS"])):
