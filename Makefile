@@ -120,8 +120,8 @@ test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
 test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers lack this package: from its wheel, and packed.
 	$(BIN)/pytest tests/platforms/test_workers.py
 
-mutants: .venv-mutants/.ready  ## Change one expression of the checks, distances or audits at a time: MUTANTS=500, drawn by SEED=1, must fail a test.
-	MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
+mutants: .venv-mutants/.ready  ## Change MUTANTS (500) expressions of checks, measures and audits, one at a time, drawn by SEED: each must fail a test.
+	TCLOSE_RECORD=1 MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} WORKERS=$(WORKERS) PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
 
 lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 	.venv-images/bin/hadolint conf/kubernetes/Dockerfile

@@ -9,7 +9,6 @@ from mutants.survivors import BEGIN as MUTANTS_BEGIN
 from mutants.survivors import END as MUTANTS_END
 from mutants.survivors import PAGE as MUTANTS
 from mutants.survivors import REASONS, page_of
-
 from tried import BEGIN, END, PAGE, RECORDED, table_of
 
 

@@ -16,8 +16,8 @@ from coverage import Coverage
 from mutations import ROOT, Mutant, hashed, modules
 
 TESTS = (
-    *("checks", "measures", "table", "auditing", "oracle", "papers", "damages", "promise"),
-    *("docs/test_doctests.py", "report/test_report_plots.py"),
+    *("checks", "measures", "table", "auditing", "oracle", "papers", "damages"),
+    *("docs/test_doctests.py", "promise/test_people_with_several_rows.py", "report/test_report_plots.py"),
     *("releases/test_aggregates.py", "releases/test_profiles.py", "releases/test_survey_weights.py"),
 )
 """The folders and files of the tests that are tried, without the slow ones and those that need Spark."""

@@ -42,6 +42,9 @@ HEAVY = [
 ]
 """What all processes of tests import, so each need not."""
 
+MOST_MEMORY = 8 << 30
+"""Bytes of a process of tests: an endless loop may fill a list."""
+
 CONTROL = 20
 """After so many mutants, the module as it is has to pass its tests."""
 
@@ -129,7 +132,7 @@ class InOrder:
 def in_child(work: Callable[[], int], folder: Path, log: Path, seconds: float | None = None) -> int:
     """How `work` ended in a process of its own, with the package of `folder`: its result, below 0 after a signal.
 
-    seconds: of the processor, before it is ended; also after ten times as long.
+    seconds: of the processor, before it is ended; also after ten times as long, or with more than MOST_MEMORY.
     """
     child = os.fork()
     if child == 0:
@@ -142,6 +145,7 @@ def in_child(work: Callable[[], int], folder: Path, log: Path, seconds: float | 
         os.environ["PYTHONPATH"] = str(folder)
         if seconds is not None:
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+            resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
             signal.alarm(int(10 * seconds))
         code = work()
         sys.stdout.flush()
