@@ -7,7 +7,7 @@ WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -97,6 +97,12 @@ INSTALL = install --quiet --disable-pip-version-check --require-hashes
 	.venv-fuzz/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
+.venv-mutants/.ready: requirements/dev.txt requirements/mutants.txt pyproject.toml
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/mutants.txt
+	.venv-mutants/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
 .venv-images/.ready: requirements/images.txt
 	$(PYTHON) -m venv .venv-images
 	.venv-images/bin/pip $(INSTALL) -r requirements/images.txt
@@ -122,6 +128,9 @@ test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
 
 test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers lack this package: from its wheel, and packed.
 	$(BIN)/pytest tests/platforms/test_workers.py
+
+mutants: .venv-mutants/.ready  ## Change MUTANTS (500) expressions of checks, measures and audits, one at a time, drawn by SEED: each must fail a test.
+	TCLOSE_RECORD=1 MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} WORKERS=$(WORKERS) PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
 
 lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 	.venv-images/bin/hadolint conf/kubernetes/Dockerfile

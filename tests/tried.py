@@ -21,6 +21,7 @@ COMMANDS = {
     "hostile inputs": "make tested",
     "faults": "make chaos",
     "drawn runs": "make fuzz",
+    "mutants": "make mutants",
 }
 
 

@@ -75,6 +75,8 @@ def test_the_farthest_attribute_is_the_one_that_uses_most_of_its_t(table: Table)
     assert (free.attribute.name, free.labels["sex"], free.emd) == ("disease", None, Fraction(4, 7))
     asked = explained(table, question(pay="0.6", disease="0.9"))
     assert (asked.attribute.name, asked.labels["sex"], asked.emd) == ("pay", None, Fraction(3, 7))
+    # 4/7 of 1, which stands for no t, is more than 3/7 of 0.9
+    assert explained(table, question(pay="0.9")).attribute.name == "disease"
 
 
 @pytest.mark.parametrize("attribute", ["pay", "city"])
@@ -125,6 +127,14 @@ def test_against_the_distribution_of_a_reference(table_of: Callable[..., Table],
     assert found.attribute.values == ("flu", "gout", "mumps")
     assert (found.part.tolist(), found.whole.tolist()) == ([1, 1, 0], [2, 1, 1])
     assert found.emd == Fraction(1, 4)
+
+
+def test_against_the_distribution_of_a_reference_in_a_hierarchy(table_of: Callable[..., Table], table: Table):
+    """Pisa is as far from Bari, in the same country, as Lyon from Nice: two of three levels."""
+    asked = question_from_columns(["age", "sex"], {"city": {"distance": "hierarchical", "hierarchy": "cities.csv"}})
+    found = explained(table, asked, labels={"sex": "m"}, reference=table_of([("Pisa",), ("Lyon",)], city="string"))
+    assert found.attribute.values == CITIES.leaves
+    assert found.emd == Fraction(2, 3)
 
 
 def test_as_json(table: Table):

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+import yaml
+from mutants.survivors import BEGIN as MUTANTS_BEGIN
+from mutants.survivors import END as MUTANTS_END
+from mutants.survivors import PAGE as MUTANTS
+from mutants.survivors import REASONS, page_of
 from tried import BEGIN, END, PAGE, RECORDED, table_of
 
 
@@ -13,7 +18,16 @@ def test_the_page_has_the_recorded_figures() -> None:
 
 def test_all_ended_as_required() -> None:
     figures = json.loads(RECORDED.read_text())
-    assert {"damages", "hostile inputs", "faults", "drawn runs"} <= figures.keys()
-    for part in figures.values():
-        for figure in part.values():
-            assert figure["tried"] == figure["as required"] > 0
+    assert figures.keys() == {"damages", "hostile inputs", "faults", "drawn runs", "mutants"}
+    for part, all_of_part in figures.items():
+        for figure in all_of_part.values():
+            assert part == "mutants" or figure["tried"] == figure["as required"] > 0
+
+
+def test_nine_of_ten_mutants_are_killed_and_each_other_has_a_reason() -> None:
+    figures = json.loads(RECORDED.read_text())["mutants"].values()
+    tried, killed = (sum(figure[what] for figure in figures) for what in ("tried", "as required"))
+    groups = yaml.safe_load(REASONS.read_text())
+    assert killed >= 0.9 * tried
+    assert sum(len(group["mutants"]) for group in groups) == tried - killed
+    assert MUTANTS.read_text().partition(MUTANTS_BEGIN)[2].partition(MUTANTS_END)[0] == page_of(groups, killed, tried)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -259,6 +260,20 @@ def test_a_drawn_join_is_what_trying_gives(session: Session, seed: int, names: t
     assert expected["unmatched"] < len(classes)
 
 
+def test_a_missing_value_that_may_be_any_fits_every_label_and_a_missing_label_everybody(session: Session):
+    """Two people fit the label 20, one of them by a missing age; all three fit the missing label. Otherwise each class
+    has more records than people who fit.
+    """
+    any_age = replace(AGE, missing_any=True)
+    classes, people = [("20", 2), (None, 3), ("40", 1)], {"age": [20.0, None, 30.0]}
+    found = join(session, classes, people, [any_age])
+    assert (found.candidates, found.members, found.risks.unmatched) == (3, 3, 0)
+    found = join(session, classes, {"age": [20.0, 20.0, 30.0]}, [any_age])
+    assert (found.candidates, found.members, found.risks.unmatched) == (3, 3, 1)
+    found = join(session, classes, people, [AGE])
+    assert (found.candidates, found.members, found.risks.unmatched) == (2, 2, 3)
+
+
 # --- axes, pure
 
 
@@ -285,6 +300,14 @@ def test_a_numeric_axis():
     assert axis.ranges("35") == [(5, 5)]
     assert axis.ranges("*") == [EVERYTHING]
     assert axis.ranges(None) == [(ABSENT, ABSENT)]
+
+
+def test_texts_on_a_numeric_axis_are_neither_missing_nor_each_other():
+    axis = Axis.of(AGE, ["[20, 29]", "adult", "child", "old"], None)
+    codes = [axis.point(text) for text in ("adult", "child", "old")]
+    assert len({*codes, ABSENT, UNCOVERED}) == 5
+    assert max(codes) < 0
+    assert [axis.ranges(text) for text in ("adult", "child", "old")] == [[(code, code)] for code in codes]
 
 
 def test_people_fit_bins(session: Session):

@@ -109,6 +109,11 @@ def test_who_is_left_is_what_was_too_much():
     assert beyond_chance([one], 2) == [one]
 
 
+def test_the_sensitive_value_is_the_one_with_the_most_evidence():
+    """Of two values, the one is as much too rare as the other is too frequent: only the latter is evidence."""
+    assert figure(300, 300, 1 - 0.29, 1 - 0.91, 1 - 0.27).sensitive == 1
+
+
 def test_what_is_true_of_all_people_of_a_value_is_not_revealed_by_choosing():
     """Few were chosen: those left have the value as often as all of them, far more often than their classes say."""
     one = figure(5, 595, 0.6, 0.6, 0.2)
