@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
 CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
+SUCCESSOR = "continued_by"
+"""In `internal`: the public folder of the release that continues this one."""
 PUBLIC = ("release", *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"

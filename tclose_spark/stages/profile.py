@@ -29,8 +29,14 @@ from tclose_spark.io.tables.check_columns import check_columns
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
-from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release, members_line
+from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
 from tclose_spark.stages.line.membership import members_of, split_kept
+from tclose_spark.stages.line.requirements import (
+    ground_distances,
+    members_line,
+    recognized_note,
+    require_known_people,
+)
 from tclose_spark.stages.preparation import (
     BROKEN,
     DAMAGED,
@@ -103,9 +109,12 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     record["sealed"] = sealed_settings(run)
     if run.spec.attributes.person is not None:
         record["secret_of_people"] = sealed_secret(run)
+        record["distances"] = ground_distances(run)
     if earlier is not None and profile.people is not None and profile.people.members is not None:
         record["earlier"] = {"releases": list(earlier.history), "atoms": str(earlier.fingerprint())}
         run.announce(members_line(profile.people.members))
+        for note in recognized_note(profile.people.members):
+            run.announce(f"note: {note}")
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}
     record["warnings"] = [*profile_warnings(profile, run.spec), *named_identifiers(run.spec)]
@@ -163,6 +172,7 @@ def profile_table(
         check_text(source)
     profile, trees = _profile_of(table, spec, counted, hierarchies, version)
     if count is not None and profile.people is not None:
+        require_known_people(count())
         profile = replace(profile, people=replace(profile.people, members=count()))
     return profile, trees
 

@@ -21,6 +21,7 @@ from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import only_file
+from tclose_spark.stages.line.earlier import note_successor
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
@@ -93,6 +94,7 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
+            note_successor(run)
             try:
                 _place(run, state["stages"]["report"]["files"]["public"])
             except TcloseError:

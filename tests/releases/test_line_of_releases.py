@@ -25,6 +25,7 @@ from tclose_spark import pipeline
 from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
+from tclose_spark.stages import publish
 from tclose_spark.stages.verify import verify_finished
 from tclose_spark.table.atoms import ATOMS
 from tclose_spark.table.people import hash_people, person_hash
@@ -293,6 +294,63 @@ def test_an_output_that_is_not_part_of_the_line_is_not_replaced(
     release(1, town, after=0)
     with pytest.raises(ConfigurationError, match="would break the line"):
         pipeline.release(open_run(tmp_path / "1/run.yaml", overwrite=True))
+
+
+def test_a_release_has_one_successor(release: Release, open_run: Callable[..., Run], tmp_path: Path) -> None:
+    town = list(islice(months(9, 60, leave=0, change=0), 2))
+    release(0, town[0])
+    output, certificate = release(1, town[1], after=0)
+    with pytest.raises(ConfigurationError, match=r"/1/out/public continues the release in .*/0/out already"):
+        release(2, town[1], after=0)
+    for folder in ("public", "internal"):
+        shutil.rmtree(output / folder)
+    again = pipeline.release(open_run(tmp_path / "1/run.yaml"))  # the same output may be made again
+    assert again["release"]["fingerprint"] == certificate["release"]["fingerprint"]
+
+
+def test_a_line_is_not_replaced_by_a_first_release(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    release(1, town, after=0)
+    with pytest.raises(ConfigurationError, match="holds a release of a line"):
+        pipeline.release(open_run(tmp_path / "1/run.yaml", "output.after=null", overwrite=True))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"distance": "ordered", "t": "0.4", "order": list(DISEASES)},
+        {"distance": "ordered", "t": "0.4", "order": [*reversed(DISEASES[:2]), *DISEASES[2:]]},
+    ],
+)
+def test_a_line_has_one_ground_distance(other: dict[str, Any], release: Release) -> None:
+    town = next(months(9, 60))
+    ordered = {"distance": "ordered", "t": "0.4", "order": list(DISEASES)}
+    release(0, town, sensitive={"disease": ordered if other != ordered else {"t": "0.4"}})
+    with pytest.raises(ConfigurationError, match="the ground distance of 'disease'"):
+        release(1, town, after=0, sensitive={"disease": other})
+
+
+def test_people_who_are_written_otherwise_are_not_taken_for_newcomers(release: Release) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    with pytest.raises(ConfigurationError, match="none of the 60 people of earlier releases is in the input"):
+        release(1, {**town, "id": [f"{one}.0" for one in town["id"]]}, after=0)
+
+
+def test_a_publication_that_broke_off_adds_one_release(
+    tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+) -> None:
+    conf = write_run(tmp_path, rows(next(months(9, 60))), output={"after": "out"}, **ROLES)
+    pipeline.release(open_run(conf))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publish, "_keep", lambda run: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pipeline.release(open_run(conf, overwrite=True))
+    pipeline.release(open_run(conf, overwrite=True))
+    assert len(tc.history(tmp_path / "out").entries) == 2
 
 
 def test_changed_evidence_is_not_continued(release: Release) -> None:

@@ -2,7 +2,8 @@
 
 An adversary with several releases intersects the classes of one with those of another, and knows who arrived later or
 left. Cells are the smallest groups of people that can result. They are judged like classes: k people, and each t and l
-of the sensitive values that the latest release with these people has of them, against the distribution of that release.
+of the sensitive values that the first release with these people has of them, against the distribution of that release.
+So a line of releases (see `checks.atoms`) holds: its cells are unions of atoms that one release published first.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
     with keep(join_people([(one.rows, one.labels) for one in releases], _sensitive(releases[0]))) as joined:
         for place, one in enumerate(releases):
             values = [f"v{i}" for i in range(len(one.attributes))]
-            here = map_batches(joined, _latest(place), _joined_schema(len(labels), len(values)))
+            here = map_batches(joined, _shown_first(place), _joined_schema(len(labels), len(values)))
             classes = class_table(tally_people(here, labels, values).classes, quasi, one.attributes, [one.people])
             criteria = _criteria(one, k)
             needed = dict.fromkeys(column for criterion in criteria for column in criterion.columns)
@@ -179,7 +180,7 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
 
 
 def join_people(releases: Sequence[tuple[Table, Sequence[str]]], sensitive: Sequence[str]) -> Table:
-    """The rows of each person in the latest release that has the person, with the person's class in every release.
+    """The rows of each person in the first release that has the person, with the person's class in every release.
 
     releases: rows with PERSON, and their published columns.
 
@@ -218,9 +219,9 @@ def _join(sizes: Sequence[int], most: int, schema: pa.Schema) -> Mapper:
     def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in whole_people(batches):
             people, person = np.unique(batch[PERSON].to_numpy(), return_inverse=True)
-            place, latest = batch[PLACE].to_numpy(), np.zeros(len(people), dtype=np.int32)
-            np.maximum.at(latest, person, place)
-            kept = pa.array(np.flatnonzero(place == latest[person]))
+            place, first = batch[PLACE].to_numpy(), np.full(len(people), len(sizes), dtype=np.int32)
+            np.minimum.at(first, person, place)
+            kept = pa.array(np.flatnonzero(place == first[person]))
             whose = pa.array(person).take(kept)
             labels: list[pa.Array] = []
             for number, size in enumerate(sizes):
@@ -228,7 +229,7 @@ def _join(sizes: Sequence[int], most: int, schema: pa.Schema) -> Mapper:
                 of = [column.take(pa.array(rows)) for column in batch.columns[1 : 1 + size]]
                 labels += [column.take(whose) for column in _classes(of, person[rows], len(people))]
             values = [column.take(kept) for column in batch.columns[1 + most : -1]]
-            arrays = [pa.array(latest).take(whose), *labels, *values, batch[PERSON].take(kept)]
+            arrays = [pa.array(first).take(whose), *labels, *values, batch[PERSON].take(kept)]
             yield pa.RecordBatch.from_arrays([*arrays, pa.repeat(False, len(kept))], schema=schema)
 
     return join
@@ -268,8 +269,8 @@ def _joined_schema(labels: int, sensitive: int) -> pa.Schema:
     return pa.schema(own)
 
 
-def _latest(place: int) -> Mapper:
-    """The rows of people whose latest release is at this place."""
+def _shown_first(place: int) -> Mapper:
+    """The rows of people whose first release is at this place."""
 
     def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (batch.filter(pc.equal(batch[PLACE], place)) for batch in batches)

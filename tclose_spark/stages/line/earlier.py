@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, read_delta, schema_of, select
-from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, Run
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
-from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.line.published_atoms import published_atoms
+from tclose_spark.stages.line.requirements import require_evidence, require_same_requirements
 from tclose_spark.stages.staging.batches import StagedColumns
-from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table import atoms as of_atoms
 from tclose_spark.table.columns.preparing import as_text
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.table.people import PERSON, Members
+from tclose_spark.table.people import PERSON
 
 FIGURES = pa.schema([("rows", pa.int64()), ("digest", pa.int64())])
 
@@ -119,6 +117,11 @@ def earlier_release(run: Run) -> EarlierRelease | None:
     """
     after, internal = run.spec.output.after, run.earlier
     if after is None or internal is None:
+        if run.finished and run.internal.exists(HISTORY):
+            raise ConfigurationError(
+                f"output: {run.public.path()} holds a release of a line (`tclose history`), and this run would begin a "
+                "new one in its place; set output.after to continue the line, or give another output"
+            )
         return None
     public = open_folder(f"{after}/public", run.session)
     own = after == run.spec.output.path
@@ -128,63 +131,36 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         raise ConfigurationError(f"output.after: there is no finished release in {after}")
     if run.finished and not own:
         raise ConfigurationError(
-            f"output: {run.public.path()} holds a release, and replacing it would break the line of releases that "
-            f"continue {after}; continue that one, or give another output"
+            f"output: {run.public.path()} holds a release, and replacing it would break its line; continue that one. "
+            "If nobody has seen it, remove its folders first"
         )
+    require_no_other_successor(run)
     certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
-    _require_evidence(after, internal, state, run)
+    require_evidence(after, internal, state, run)
     history = tuple(json.loads(internal.read(HISTORY))) if internal.exists(HISTORY) else (history_entry(certificate),)
-    _require_same_requirements(run.spec, history)
+    require_same_requirements(run.spec, history)
     return EarlierRelease(session=run.session, internal=internal, certificate=certificate, history=history)
 
 
-def members_line(members: Members) -> str:
-    """What became of the people of earlier releases, for the console."""
-    return (
-        f"people     of earlier releases: {members.stayed:,} stay, {members.left:,} left, {members.changed:,} have "
-        f"other sensitive values; {members.withheld:,} are withheld because their atom is not whole, "
-        f"{members.kept:,} are published as they were"
-    )
-
-
-def _require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run: Run) -> None:
-    profiled, listed = state["stages"]["profile"], state["stages"]["report"]["files"]["internal"]
-    if "secret_of_people" not in profiled:
+def require_no_other_successor(run: Run) -> None:
+    """Raises ConfigurationError if another release continues the earlier one: the two would not share their atoms."""
+    internal = run.earlier
+    if internal is None or not internal.exists(SUCCESSOR) or run.spec.output.after == run.spec.output.path:
+        return
+    successor = internal.read(SUCCESSOR).strip()
+    if successor != run.public.path():
         raise ConfigurationError(
-            f"output.after: the release in {after} does not count people (attributes.person), or an older version of "
-            "tclose_spark made it; release it again"
+            f"output.after: {successor} continues the release in {run.spec.output.after} already, and a line has one "
+            f"next release; continue that one. If nobody has seen it, remove it and {internal.path(SUCCESSOR)}"
         )
-    if profiled["secret_of_people"] != sealed_secret(run):
-        raise ConfigurationError(
-            f"output.after: the release in {after} was made with another secret, so its people cannot be recognized; "
-            "set TCLOSE_SECRET to its secret, or leave it unset if that is in internal/secret"
-        )
-    names = (PEOPLE, ATOMS, HISTORY, RECORDS)
-    expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
-    if changed := differences(expected, digests(internal, names)):
-        raise ConfigurationError(f"output.after: {internal.path()} was changed after its publication: {changed[0]}")
 
 
-def _require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any], ...]) -> None:
-    sensitive = spec.attributes.sensitive_attributes
-    for number, entry in enumerate(history, start=1):
-        if entry["t"].keys() != sensitive.keys():
-            raise ConfigurationError(
-                f"output.after: the sensitive attributes of release {number} are {', '.join(entry['t'])}; expected the "
-                "same ones in every release of a table"
-            )
-        if entry["suppressed"] and entry["of"] == "input":
-            raise ConfigurationError(
-                f"output.after: release {number} has suppressed rows with privacy.of: input, so their distribution is "
-                "public; begin a new line of releases with privacy.of: released"
-            )
-        weaker = ["k"] if entry["smallest_atom"] < spec.privacy.k else []
-        for name, one in sensitive.items():
-            t = entry["t"][name]
-            weaker += [f"t of {name}"] if one.t is not None and (t is None or Fraction(t) > one.t) else []
-            weaker += [f"l of {name}"] if (one.l.distinct or 1) > entry["distinct"].get(name, 1) else []
-        if weaker:
-            raise UnreachableError(
-                f"output.after: {', '.join(weaker)} is stricter than that of release {number}, whose atoms cannot be "
-                "split or judged again; require no more than it, or begin a new line of releases"
-            )
+def note_successor(run: Run) -> None:
+    """Notes in the evidence of the earlier release that this run continues it.
+
+    Raises:
+        ConfigurationError: if another release does.
+    """
+    require_no_other_successor(run)
+    if run.earlier is not None and run.spec.output.after != run.spec.output.path:
+        run.earlier.write(SUCCESSOR, run.public.path(), private=True)

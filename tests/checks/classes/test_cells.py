@@ -94,8 +94,8 @@ def expected(tables: Sequence[Sequence[Row]], k: int) -> dict[str, Any]:
     }
     of_cell = []
     for key, people in cells.items():
-        latest = max(i for i, classes in enumerate(key) if classes)
-        of_cell.append((people, [row for row in tables[latest] if row.person in people], tables[latest]))
+        first = min(i for i, classes in enumerate(key) if classes)
+        of_cell.append((people, [row for row in tables[first] if row.person in people], tables[first]))
     for column, t in (("disease", Fraction(3, 10)), ("grade", Fraction(1, 5))):
         distances = [(distance(column, part, whole), people) for people, part, whole in of_cell]
         far = [people for d, people in distances if d > t]

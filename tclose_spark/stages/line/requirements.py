@@ -1,0 +1,112 @@
+"""What a release and the one that it continues must have in common, and what is said of their people."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, Run
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.integrity import differences, digests
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.staging.sealed_settings import sealed_secret
+from tclose_spark.table.people import Members
+
+
+def require_known_people(members: Members) -> None:
+    """Raises ConfigurationError if the input has nobody of the earlier releases."""
+    if not members.stayed + members.changed + members.withheld:
+        raise ConfigurationError(
+            f"attributes.person: none of the {members.left:,} people of earlier releases is in the input; expected the "
+            "identifiers of the earlier input, written alike (for example 7, not 7.0 or 007)"
+        )
+
+
+def recognized_note(members: Members) -> list[str]:
+    """A note if the input has fewer than half of the people of earlier releases."""
+    there = members.stayed + members.changed + members.withheld
+    whole = there + members.left
+    few = f"only {there:,} of {whole:,} people of earlier releases are in the input; are identifiers written alike?"
+    return [few] if 2 * there < whole else []
+
+
+def ground_distances(run: Run) -> dict[str, str]:
+    """By sensitive attribute, a hash of what decides its ground distance, which all releases of a line share."""
+    found = {}
+    for name, one in run.spec.attributes.sensitive_attributes.items():
+        tree = run.hierarchies[name].paths if one.distance == "hierarchical" and name in run.hierarchies else None
+        order = one.order if isinstance(one.order, str) else list(one.order)
+        found[name] = hashlib.sha256(json.dumps([one.distance, order, one.missing, tree]).encode()).hexdigest()
+    return found
+
+
+def members_line(members: Members) -> str:
+    """What became of the people of earlier releases, for the console."""
+    return (
+        f"people     of earlier releases: {members.stayed:,} stay, {members.left:,} left, {members.changed:,} have "
+        f"other sensitive values; {members.withheld:,} are withheld because their atom is not whole, "
+        f"{members.kept:,} are published as they were"
+    )
+
+
+def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run: Run) -> None:
+    """Raises ConfigurationError unless the earlier release counts people with this run's secret and ground distances, and
+    its evidence is as it was published. after: the output. internal, state: its evidence, and its record.
+    """
+    profiled, listed = state["stages"]["profile"], state["stages"]["report"]["files"]["internal"]
+    if "secret_of_people" not in profiled:
+        raise ConfigurationError(
+            f"output.after: the release in {after} does not count people (attributes.person), or an older version of "
+            "tclose_spark made it; release it again"
+        )
+    if profiled["secret_of_people"] != sealed_secret(run):
+        raise ConfigurationError(
+            f"output.after: the release in {after} was made with another secret, so its people cannot be recognized; "
+            "set TCLOSE_SECRET to its secret, or leave it unset if that is in internal/secret"
+        )
+    if other := [
+        name for name, hashed in ground_distances(run).items() if profiled["distances"].get(name, hashed) != hashed
+    ]:
+        raise ConfigurationError(
+            f"output.after: the ground distance of {other[0]!r} (its distance, order, hierarchy or place of missing "
+            "values) is not that of the earlier release; expected the same in every release of a table"
+        )
+    names = (PEOPLE, ATOMS, HISTORY, RECORDS)
+    expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
+    if changed := differences(expected, digests(internal, names)):
+        raise ConfigurationError(f"output.after: {internal.path()} was changed after its publication: {changed[0]}")
+
+
+def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any], ...]) -> None:
+    """Requires the sensitive attributes of every release of the line, and no more of them than each did.
+
+    Raises:
+        ConfigurationError: if the attributes differ, or the suppressed people of a release are a public class.
+        UnreachableError: if k, a t or an l is stricter than that of a release.
+    """
+    sensitive = spec.attributes.sensitive_attributes
+    for number, entry in enumerate(history, start=1):
+        if entry["t"].keys() != sensitive.keys():
+            raise ConfigurationError(
+                f"output.after: the sensitive attributes of release {number} are {', '.join(entry['t'])}; expected the "
+                "same ones in every release of a table"
+            )
+        if entry["suppressed"] and entry["of"] == "input":
+            raise ConfigurationError(
+                f"output.after: release {number} has suppressed rows with privacy.of: input, so their distribution is "
+                "public; begin a new line of releases with privacy.of: released"
+            )
+        weaker = ["k"] if entry["smallest_atom"] < spec.privacy.k else []
+        for name, one in sensitive.items():
+            t = entry["t"][name]
+            weaker += [f"t of {name}"] if one.t is not None and (t is None or Fraction(t) > one.t) else []
+            weaker += [f"l of {name}"] if (one.l.distinct or 1) > entry["distinct"].get(name, 1) else []
+        if weaker:
+            raise UnreachableError(
+                f"output.after: {', '.join(weaker)} is stricter than that of release {number}, whose atoms cannot be "
+                "split or judged again; require no more than it, or begin a new line of releases"
+            )
