@@ -25,7 +25,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.method import ClassAssignment, Plan, PlanningInput, PlanReport
-from tclose_spark.methods.people import distances_of, with_cell_rows
+from tclose_spark.methods.people import distances_of, with_cell_rows, with_remaining_values
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.atoms import NEWCOMER, WITHHELD
 from tclose_spark.table.rows import Rows
@@ -122,11 +122,13 @@ class AtomsPlan:
     def from_json(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, read_plan: ReadPlan) -> AtomsPlan:
         """The plan that `to_json` wrote. attributes: of all rows. read_plan: reads the plan of newcomers."""
         ts = [None if t is None else Fraction(t) for t in tree["t"]]
+        released = np.array(tree["released"], dtype=np.int64)
+        attributes = with_remaining_values(attributes, released)
         of_newcomers = _with_ts(with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts)
         return AtomsPlan(
             newcomers=read_plan(tree["plan"], of_newcomers) if "plan" in tree else None,
             of_newcomers=of_newcomers,
-            attributes=with_cell_rows(attributes, np.array(tree["released"], dtype=np.int64)),
+            attributes=with_cell_rows(attributes, released),
             k=k,
             tasks_of_staying=tree["tasks_of_staying"],
         )
@@ -149,7 +151,8 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
     """
     new, staying, withheld = _rows_by_kind(given)
     for newcomers in (new, np.zeros_like(new)):
-        released = with_cell_rows(given.attributes, staying + newcomers)
+        whole = with_remaining_values(given.attributes, staying + newcomers)
+        released = with_cell_rows(whole, staying + newcomers)
         suppressed = int((withheld + new - newcomers).sum())
         ts = _what_is_left(released, given.k, newcomers)
         tasks = _tasks_of_staying(given, Dense(released, given.k), staying)
@@ -159,7 +162,7 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
         raise UnreachableError("nobody of the input can be published: no atom is whole, and newcomers are too few")
     if suppressed > given.most_suppressed:
         raise UnreachableError(_too_many(given, suppressed, int(withheld.sum())))
-    of_newcomers = _with_ts(with_cell_rows(given.attributes, newcomers), ts)
+    of_newcomers = _with_ts(with_cell_rows(whole, newcomers), ts)
     return AtomsPlan(
         newcomers=make_plan(_of_newcomers(given, of_newcomers)) if newcomers.any() else None,
         of_newcomers=of_newcomers,

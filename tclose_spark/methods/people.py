@@ -21,6 +21,7 @@ from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import remaining_values
 
 MARGIN = 1e-9
 """How far below t a distance over people must be, because it is computed in doubles."""
@@ -111,6 +112,25 @@ def with_cell_rows(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAt
         domain = replace(a.domain, counts=tuple(counts.tolist()))
         sensitive.append(replace(a, domain=domain, distance=a.distance.of(counts, a.domain.values, a.hierarchy)))
     return replace(attributes, rows=int(rows.sum()), sensitive=tuple(sensitive), cell_rows=rows)
+
+
+def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAttributes:
+    """The attributes over the domains that a release of a part of the table has (see `remaining_values`). rows: of the
+    part by cell, shape (cells,). Values that the part lacks have code 0.
+    """
+    cells, sensitive = attributes.cells.copy(), []
+    for a in attributes.sensitive:
+        if a.order is None or not rows.any():
+            sensitive.append(a)
+            continue
+        counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
+        left = remaining_values(a.domain, counts, a.order)
+        code = np.zeros(len(counts), dtype=np.int64)
+        code[left] = np.arange(len(left))
+        cells[:, a.column] = code[attributes.cells[:, a.column]]
+        values = tuple(a.domain.values[i] for i in left)
+        sensitive.append(replace(a, domain=replace(a.domain, values=values, counts=tuple(counts[left].tolist()))))
+    return replace(attributes, cells=cells, sensitive=tuple(sensitive))
 
 
 def distances_of(attributes: ResolvedAttributes, k: int, rows: IntArray) -> list[Fraction]:

@@ -142,8 +142,6 @@ def test_later_releases_may_require_less(
 def test_kept_people_are_published_as_they_were(line: Line) -> None:
     releases, certificates, folder = line
     kept = certificates[1]["earlier"]["kept"]
-    input_ids = {row["id"] for row in rows(list(islice(months(21, 150), 2))[1]).to_pylist()}
-    assert input_ids
     if "leavers: withhold" in (folder / "1/run.yaml").read_text():
         assert kept == 0
         return

@@ -362,6 +362,70 @@ def test_changed_evidence_is_not_continued(release: Release) -> None:
         release(1, town, after=0)
 
 
+def test_people_were_in_one_class_each(release: Release) -> None:
+    """Otherwise two people whose rows share one class and not another are told apart by the second release."""
+    town = next(months(9, 60))
+    release(0, town, person={"column": "id", "rows": "apart"})
+    with pytest.raises(ConfigurationError, match="rows of a person may be in several classes"):
+        release(1, town, after=0)
+
+
+def test_evidence_of_another_certificate_is_not_continued(release: Release) -> None:
+    """A publication that broke off leaves the new certificate beside the older evidence."""
+    town = next(months(9, 60))
+    output, _ = release(0, town)
+    path = output / "public/certificate.json"
+    path.write_text(path.read_text() + " ")
+    with pytest.raises(ConfigurationError, match="is not that of the certificate"):
+        release(1, town, after=0)
+    path.write_text("{")
+    with pytest.raises(ConfigurationError, match="is damaged"):
+        release(1, town, after=0)
+
+
+@pytest.mark.parametrize("lost", ["public", "internal"])
+def test_an_output_without_one_of_its_folders_begins_no_new_line(
+    lost: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
+) -> None:
+    town = next(months(9, 60))
+    conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
+    pipeline.release(open_run(conf))
+    (tmp_path / "out" / lost).rename(tmp_path / "elsewhere")
+    with pytest.raises(ConfigurationError, match="no finished release"):
+        pipeline.release(open_run(conf, overwrite=True))
+
+
+def test_kept_values_have_the_type_that_they_had(release: Release) -> None:
+    """The code of a date is no code of a time."""
+    dated = rows(next(months(9, 60))).to_pydict()
+    dated["age"] = [f"20{age:02d}-01-01" for age in dated["age"]]
+    of = {kind: {"age": {"type": kind}, "sex": {}} for kind in ("date", "timestamp")}
+    release(0, dated, leavers="keep", quasi=of["date"])
+    with pytest.raises(ConfigurationError, match="has values of 'age' as type date"):
+        release(1, leaver(dated, "p7"), after=0, leavers="keep", quasi=of["timestamp"])
+
+
+@pytest.mark.parametrize("order", ["value", "frequency"])
+def test_values_of_withheld_people_are_not_in_the_domain(order: str, release: Release) -> None:
+    """Distances of an ordered attribute are those over the released values, when newcomers are planned, too."""
+    town = {**next(months(9, 160)), "disease": [str(i * 7 % 4) for i in range(160)]}
+    sensitive = {"disease": {"distance": "ordered", "t": "0.25", "order": order}}
+    table = {**town, "disease": [int(x) for x in town["disease"]]}
+    first = Shown.of(release(0, table, sensitive=sensitive)[0])
+    atom = {p for p in first.class_of if first.class_of[p] == min(first.class_of.values())}
+    other = [
+        1000 + i if hashed(p) in atom else x for i, (p, x) in enumerate(zip(town["id"], table["disease"], strict=True))
+    ]
+    more = {n: [*column, *column[:60]] for n, column in {**table, "disease": other}.items()}
+    more["id"][160:], more["disease"][160:] = (
+        [f"n{i}" for i in range(60)],
+        [3 if i % 5 < 3 else i % 3 for i in range(60)],
+    )
+    _, certificate = release(1, more, after=0, sensitive=sensitive)
+    assert certificate["suppressed"]["rows"] == len(atom)
+    assert certificate["attributes"]["sensitive"]["disease"]["m"] == 4
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

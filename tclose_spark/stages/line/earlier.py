@@ -72,6 +72,13 @@ class EarlierRelease:
                 f"output.leavers is keep, but {path} has no column {missing[0]!r}; every release of the line needs "
                 "leavers: keep and the same columns, from the first one on"
             )
+        types = {name: one["type"] for name, one in self.certificate["attributes"]["quasi_identifiers"].items()}
+        for name, one in attributes.quasi_identifiers.items():
+            if one.type != types[name]:
+                raise ConfigurationError(
+                    f"output.leavers is keep, and {path} has values of {name!r} as type {types[name]}; expected this "
+                    f"type in every release of the line, not {one.type}"
+                )
         quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
         typed = [place for place, own in enumerate(columns.own) if own is not None]
         kinds = [schema_of(read_delta(self.session, path)).field(name).type for name in names]
@@ -111,8 +118,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
     release.
 
     Raises:
-        ConfigurationError: if there is no finished release with people, if it was changed, if its secret or its
-            sensitive attributes differ, or if the output holds a release that is not part of the line.
+        ConfigurationError: if there is no finished release with people, each in one class, if it was changed, if its
+            secret or its sensitive attributes differ, or if the output holds a release that is not part of the line.
         UnreachableError: if its requirements are weaker than those of this run.
     """
     after, internal = run.spec.output.after, run.earlier
@@ -126,17 +133,33 @@ def earlier_release(run: Run) -> EarlierRelease | None:
     public = open_folder(f"{after}/public", run.session)
     own = after == run.spec.output.path
     if not (public.exists(CERTIFICATE) and internal.exists(STATE)):
-        if own:
+        if own and not (public.exists(CERTIFICATE) or internal.exists(STATE)):
             return None
-        raise ConfigurationError(f"output.after: there is no finished release in {after}")
+        raise ConfigurationError(
+            f"output.after: there is no finished release in {after}; a line continues from its folders public and "
+            "internal, so put them back, or give another output to begin a new line"
+        )
     if run.finished and not own:
         raise ConfigurationError(
             f"output: {run.public.path()} holds a release, and replacing it would break its line; continue that one. "
             "If nobody has seen it, remove its folders first"
         )
     require_no_other_successor(run)
-    certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
+    try:
+        certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
+    except ValueError:
+        raise ConfigurationError(f"output.after: the certificate or the evidence in {after} is damaged") from None
     require_evidence(after, internal, state, run)
+    if public.sha256(CERTIFICATE) != state["stages"]["report"]["files"]["public"][CERTIFICATE]:
+        raise ConfigurationError(
+            f"output.after: the evidence in {internal.path()} is not that of the certificate in {public.path()}; if a "
+            "publication broke off there, run `tclose publish` for it"
+        )
+    if certificate["people"]["rows_of_a_person"] != "together":
+        raise ConfigurationError(
+            f"output.after: in the release in {after}, rows of a person may be in several classes, so its classes are "
+            "no atoms; release it with attributes.person: {rows: together}"
+        )
     history = tuple(json.loads(internal.read(HISTORY))) if internal.exists(HISTORY) else (history_entry(certificate),)
     require_same_requirements(run.spec, history)
     return EarlierRelease(session=run.session, internal=internal, certificate=certificate, history=history)

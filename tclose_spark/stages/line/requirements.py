@@ -54,8 +54,8 @@ def members_line(members: Members) -> str:
 
 
 def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run: Run) -> None:
-    """Raises ConfigurationError unless the earlier release counts people with this run's secret and ground distances, and
-    its evidence is as it was published. after: the output. internal, state: its evidence, and its record.
+    """Raises ConfigurationError unless the earlier release counts people with this run's secret and ground distances,
+    and its evidence is as it was published. after: the output. internal, state: its evidence, and its record.
     """
     profiled, listed = state["stages"]["profile"], state["stages"]["report"]["files"]["internal"]
     if "secret_of_people" not in profiled:
