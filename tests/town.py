@@ -56,6 +56,11 @@ def months(
         now = {name: [*column, *arrived[name]] for name, column in now.items()}
 
 
+def forget_successor(output: Path) -> None:
+    """Lets another release continue that of an output, as an officer does after removing a release that nobody saw."""
+    (output / "internal/continued_by").unlink(missing_ok=True)
+
+
 def rows(town: Mapping[str, Any]) -> pa.Table:
     """The town as a table."""
     return pa.table(dict(town))

@@ -14,7 +14,7 @@ import pytest
 from oracle.distances import distance, shares
 from oracle.judge import judge
 from promise_page import promises
-from town import ROLES, Shown, cells, first_shown, months, rows
+from town import ROLES, Shown, cells, first_shown, forget_successor, months, rows
 
 from tclose_spark import pipeline
 from tclose_spark.errors import GuaranteeError, UnreachableError
@@ -125,6 +125,7 @@ def test_later_releases_may_require_less(
     *_, folder = line
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
     town, output = next(months(21, 150)), {"after": "../0/out"}
+    forget_successor(folder / "0/out")
     less = write_run(folder / "less", rows(town), output=output, **{**ROLES, "k": K - 1})
     assert pipeline.release(open_run(less, overwrite=True))["earlier"]["number"] == 2
     more = write_run(folder / "more", rows(town), output=output, **{**ROLES, "k": 30})
@@ -157,6 +158,7 @@ def test_kept_people_are_published_as_they_were(line: Line) -> None:
 def test_the_verifier_counts_atoms(line: Line, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     *_, folder = line
     monkeypatch.setenv("TCLOSE_SECRET", "one secret for all releases of the town")
+    forget_successor(folder / "1/out")
     run = open_run(folder / "2/run.yaml", "output.path=again")
     for stage in ("profile", "plan", "anonymize"):
         getattr(pipeline, stage)(run)
