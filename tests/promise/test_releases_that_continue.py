@@ -128,6 +128,7 @@ def test_later_releases_may_require_less(
     forget_successor(folder / "0/out")
     less = write_run(folder / "less", rows(town), output=output, **{**ROLES, "k": K - 1})
     assert pipeline.release(open_run(less, overwrite=True))["earlier"]["number"] == 2
+    forget_successor(folder / "0/out")
     more = write_run(folder / "more", rows(town), output=output, **{**ROLES, "k": 30})
     with pytest.raises(UnreachableError, match="k is stricter") as refused:
         pipeline.release(open_run(more))

@@ -294,7 +294,7 @@ def test_an_output_that_is_not_part_of_the_line_is_not_replaced(
     town = next(months(9, 60))
     release(0, town)
     release(1, town, after=0)
-    with pytest.raises(ConfigurationError, match="would break the line"):
+    with pytest.raises(ConfigurationError, match="would break its line"):
         pipeline.release(open_run(tmp_path / "1/run.yaml", overwrite=True))
 
 
