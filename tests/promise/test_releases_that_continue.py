@@ -136,7 +136,7 @@ def test_later_releases_may_require_less(
 
 
 @promises(
-    "With `output.leavers: keep`, people who left or changed are published as they were.",
+    "With `output.leavers: keep`, rows of the earlier release take the place of those of people who left or changed",
     "With `output.leavers: keep`, some records are those of an earlier release.",
     "Their labels cover the values of that time.",
     "The certificate counts these people (`kept`) and warns.",

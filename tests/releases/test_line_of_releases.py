@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import tclose_spark as tc
 from tclose_spark import pipeline
 from tclose_spark.cli.commands import app
-from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.stages import publish
 from tclose_spark.stages.verify import verify_finished
@@ -340,6 +340,14 @@ def test_people_who_are_written_otherwise_are_not_taken_for_newcomers(release: R
     release(0, town)
     with pytest.raises(ConfigurationError, match="none of the 60 people of earlier releases is in the input"):
         release(1, {**town, "id": [f"{one}.0" for one in town["id"]]}, after=0)
+
+
+def test_people_of_another_type_are_not_taken_for_newcomers(release: Release) -> None:
+    town = next(months(9, 60))
+    numbered = {**town, "id": list(range(60))}
+    release(0, numbered)
+    with pytest.raises(InputError, match="'id' is of type double, and was of type integer"):
+        release(1, {**numbered, "id": [float(i) for i in range(60)]}, after=0)
 
 
 def test_a_publication_that_broke_off_adds_one_release(

@@ -33,12 +33,14 @@ class EarlierRelease:
 
     internal: the folder of the evidence. certificate: of the release.
     history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
+    person_type: see `person_type`.
     """
 
     session: Session
     internal: Folder
     certificate: Mapping[str, Any]
     history: tuple[Mapping[str, Any], ...]
+    person_type: str
 
     @property
     def next_number(self) -> int:
@@ -162,7 +164,13 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         )
     history = tuple(json.loads(internal.read(HISTORY))) if internal.exists(HISTORY) else (history_entry(certificate),)
     require_same_requirements(run.spec, history)
-    return EarlierRelease(session=run.session, internal=internal, certificate=certificate, history=history)
+    return EarlierRelease(
+        session=run.session,
+        internal=internal,
+        certificate=certificate,
+        history=history,
+        person_type=state["stages"]["profile"]["person_type"],
+    )
 
 
 def require_no_other_successor(run: Run) -> None:

@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from tclose_spark.errors import ConfigurationError, UnreachableError
+import pyarrow as pa
+
+from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
 from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
+from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.people import Members
 
 
@@ -23,6 +26,21 @@ def require_known_people(members: Members) -> None:
         raise ConfigurationError(
             f"attributes.person: none of the {members.left:,} people of earlier releases is in the input; expected the "
             "identifiers of the earlier input, written alike (for example 7, not 7.0 or 007)"
+        )
+
+
+def person_type(schema: pa.Schema, column: str) -> str:
+    """The type of the column of people, as far as it decides their hashes: all integers are alike."""
+    field = schema.field(column)
+    return "integer" if pa.types.is_integer(field.type) else type_name(field)
+
+
+def require_person_type(schema: pa.Schema, column: str, earlier: str) -> None:
+    """Raises InputError if the column of people has another type than in the earlier input: nobody would be known."""
+    if (now := person_type(schema, column)) != earlier:
+        raise InputError(
+            f"attributes.person: column {column!r} is of type {now}, and was of type {earlier} in the earlier release; "
+            "expected the same type, so that people are recognized"
         )
 
 
