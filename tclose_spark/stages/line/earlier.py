@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Session, Table
-from tclose_spark.engine.tables import collect, map_batches, read_delta, schema_of, select
+from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
@@ -23,8 +24,6 @@ from tclose_spark.table import atoms as of_atoms
 from tclose_spark.table.columns.preparing import as_text
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.people import PERSON
-
-FIGURES = pa.schema([("rows", pa.int64()), ("digest", pa.int64())])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +82,8 @@ class EarlierRelease:
                 )
         quasi, sensitive = len(attributes.quasi_identifiers), len(attributes.sensitive_attributes)
         typed = [place for place, own in enumerate(columns.own) if own is not None]
-        kinds = [schema_of(read_delta(self.session, path)).field(name).type for name in names]
+        table = read_delta(self.session, path)
+        kinds = [schema_of(table).field(name).type for name in names]
         passing = [*(kinds[quasi + place] for place in typed), *kinds[quasi + sensitive :]]
         made = [*kinds[:quasi], *[pa.string()] * sensitive, *passing, pa.int64()]
         schema = pa.schema(list(zip([*columns.names, PERSON], made, strict=True)))
@@ -94,25 +94,11 @@ class EarlierRelease:
                 passing = [*(values[place] for place in typed), *batch.columns[quasi + sensitive : -1]]
                 yield pa.RecordBatch.from_arrays([*held, *map(as_text, values), *passing, batch[PERSON]], schema=schema)
 
-        return map_batches(select(read_delta(self.session, path), [*names, PERSON]), staged, schema)
+        return map_batches(select(table, [*names, PERSON]), staged, schema)
 
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of `atoms`."""
         return fingerprint_of(self.atoms())
-
-
-def fingerprint_of(table: Table) -> Fingerprint:
-    """The fingerprint of a table."""
-
-    def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            one = Fingerprint.of(batch.columns)
-            yield pa.RecordBatch.from_arrays([pa.array([one.rows]), pa.array([one.digest])], schema=FIGURES)
-
-    total = Fingerprint(0, 0)
-    for row in collect(map_batches(table, add_up, FIGURES)).to_pylist():
-        total += Fingerprint(row["rows"], row["digest"])
-    return total
 
 
 def earlier_release(run: Run) -> EarlierRelease | None:
