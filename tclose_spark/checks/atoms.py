@@ -35,11 +35,13 @@ class Line:
 
     atoms: `internal/atoms`. releases: the fingerprints of the earlier releases, in their order.
     before: the fingerprint that the atoms of the earlier releases had when the run began.
+    versions: of the Delta table of the release, which are readable. The last one is the release.
     """
 
     atoms: Table
     releases: tuple[str, ...]
     before: str
+    versions: Sequence[int]
 
     @property
     def number(self) -> int:
@@ -98,7 +100,7 @@ def judge_line(
         problems.append(f"the smallest atom has {found['smallest']:,} people, and k is {k}")
     atoms = {"all": found["atoms"], "published": found["published"], "smallest": found["smallest"]}
     newcomers_found = {"people": new, "atoms": new_atoms}
-    releases = {"number": line.number, "releases": list(line.releases)}
+    releases = {"number": line.number, "releases": list(line.releases), "versions": list(line.versions)}
     return JudgedLine(problems=tuple(problems), figures={**releases, "atoms": atoms, "newcomers": newcomers_found})
 
 

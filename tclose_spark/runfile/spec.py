@@ -113,6 +113,10 @@ class Output(Section):
     published. keep: those who left or changed are published as they were, until all of the atom left; internal/records
     then has every published row as it was.
     """
+    keep_versions: Annotated[int, Field(ge=1)] = 1
+    """How many releases stay readable as versions of the Delta table: this one, and those before it. More than 1 needs
+    after, with this run's own output.
+    """
     keep_linked: bool = False
     """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
@@ -132,6 +136,10 @@ class Output(Section):
             raise ValueError("expected either path, or both public and internal")
         if len(set(self.export)) < len(self.export):
             raise ValueError("export names a format twice")
+        if self.keep_versions > 1 and (self.after is None or self.after != self.path):
+            raise ValueError(
+                "keep_versions: versions are those of a line; expected after, with the same folder as path"
+            )
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):
             raise ValueError("internal is public or inside it; expected a folder that is not published")

@@ -31,12 +31,13 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import ATOMS, LINKED, PEOPLE, RECORDS, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.io.tables.versions import prepend_versions
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
-from tclose_spark.stages.line.earlier import earlier_release
+from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
 from tclose_spark.stages.line.published_atoms import published_atoms, with_newcomers
 from tclose_spark.stages.observers.extreme_aggregates import ExtremeAggregates
 from tclose_spark.stages.observers.linked_sample import LinkedSample
@@ -101,15 +102,18 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
     run.staging.write(MINIMALITY, json.dumps(anonymizer.mechanism(), indent=1), private=True)
     run.staging.write(LINKED_SAMPLE, anonymizer.sample.to_json(), private=True)
     if profile.continued:
-        _write_atoms(run, anonymizer)
+        earlier = earlier_release(run)
+        assert earlier is not None
+        _write_atoms(run, anonymizer, earlier)
+        if run.spec.output.keep_versions > 1:
+            kept = prepend_versions(run.staging, run.public, RELEASE, run.spec.output.keep_versions, earlier.files)
+            record["versions"] = {"readable": list(kept), "commits": kept.stop}
     hashed = {"raw": written.raw, "published": written.published, "people": written.people}
     record |= {"written": {side: str(one) for side, one in hashed.items() if one is not None}, "method": written.method}
 
 
-def _write_atoms(run: Run, anonymizer: Anonymizer) -> None:
+def _write_atoms(run: Run, anonymizer: Anonymizer, earlier: EarlierRelease) -> None:
     """Writes the atoms of the earlier releases, and those of newcomers."""
-    earlier = earlier_release(run)
-    assert earlier is not None
     people, labels = read_delta(run.session, run.staging.path(PEOPLE)), [*dict(anonymizer.generalizer.schema())]
     published = published_atoms(people, labels, [*run.spec.attributes.sensitive_attributes], earlier.next_number)
     run.staging.remove(ATOMS)

@@ -38,8 +38,9 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
     Raises:
         GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its rows.
     """
-    require_plain_table(folder, "release")
     stages = state["stages"]
+    versions = stages["anonymize"].get("versions", {"readable": [0], "commits": 1})
+    require_plain_table(folder, "release", versions["commits"])
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     release, path = read_delta(run.session, folder.path("release")), folder.path("release")
     people, line, evidence_folder = None, None, run.staging if folder is run.staging else run.internal
@@ -50,6 +51,7 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
             atoms=read_delta(run.session, evidence_folder.path(ATOMS)),
             releases=tuple(entry["fingerprint"] for entry in earlier["releases"]),
             before=earlier["atoms"],
+            versions=versions["readable"],
         )
     trees, areas = run.public_hierarchies, run.populations
     with opened_population(run) as population:

@@ -1,4 +1,4 @@
-"""Files of the local engine: staged rows, and Delta tables of one commit that this process writes and reads."""
+"""Files of the local engine: staged rows, and Delta tables that this process writes and reads."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import open_folder, place_of
-from tclose_spark.io.storage.stores import Place, on_arrow, opened
-from tclose_spark.io.tables.delta_log import LOG, PROPERTIES
+from tclose_spark.io.storage.stores import Place, in_order, on_arrow, opened
+from tclose_spark.io.tables.delta_log import LOG, LOGS, PROPERTIES
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
@@ -131,8 +131,9 @@ def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
 
 
 def read_log(folder: Place) -> tuple[pa.Schema, list[Place]]:
-    """(the columns, the files) of a table of one commit, as `write_log` or Spark's path wrote it."""
-    actions = [json.loads(line) for line in (folder / LOG).read_text(encoding="utf-8").split("\n") if line]
+    """(the columns, the files) of the last version of a table that a run wrote (see `io.tables.delta_log`)."""
+    last = in_order((folder / LOGS).glob("*.json"))[-1]
+    actions = [json.loads(line) for line in last.read_text(encoding="utf-8").split("\n") if line]
     (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)
     files = [folder / unquote(action["add"]["path"]) for action in actions if "add" in action]
     return arrow_schema(text), files

@@ -79,6 +79,10 @@ class ArrowFolder(PlaceFolder):
         (self._root / name).copy_of(source._root / name)
         source.remove(name)
 
+    def copy_in(self, source: Any, name: str, other: str) -> None:
+        """See Folder."""
+        (self._root / other).copy_of(source._root / name)
+
     def sibling(self, what: str) -> None:
         """See Folder. No folder on an object store is replaced as a whole."""
 

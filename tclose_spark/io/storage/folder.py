@@ -81,6 +81,10 @@ class Folder(Protocol):
         """
         ...
 
+    def copy_in(self, source: Any, name: str, other: str) -> None:
+        """Copies the file `name` of another folder of the same kind to `other` here, and creates the folders above."""
+        ...
+
     def sibling(self, what: str) -> Any | None:
         """A folder beside this one (see `replacing.beside`); None if this folder cannot be replaced as a whole."""
         ...

@@ -118,6 +118,11 @@ class LocalFolder(PlaceFolder):
             old.rename(source._root / f"{name}.moved")
             source.remove(f"{name}.moved")
 
+    def copy_in(self, source: Any, name: str, other: str) -> None:
+        """See Folder."""
+        (self._root / other).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source._root / name, self._root / other)
+
     def sibling(self, what: str) -> LocalFolder | None:
         """See Folder. A mount point, a volume, and a folder whose parent is closed to us cannot be replaced."""
         root = Path(os.path.realpath(self._root))

@@ -161,6 +161,14 @@ class HadoopFolder:
         for name in names:
             self._files.mkdirs(self._path(name))
 
+    def copy_in(self, source: Any, name: str, other: str) -> None:
+        """See Folder."""
+        self._copy(source, name, self._path(other))
+
+    def _copy(self, source: HadoopFolder, name: str, target: Any) -> None:
+        copy = self._jvm.org.apache.hadoop.fs.FileUtil.copy
+        copy(source._files, source._path(name), self._files, target, False, True, self._files.getConf())
+
     def sibling(self, what: str) -> HadoopFolder | None:
         """See Folder. Object stores cannot replace a folder, and the root of a file system has no sibling."""
         if not self.moves_at_once or self._path("").isRoot():
@@ -201,8 +209,7 @@ class HadoopFolder:
         here, there = self._path(name), source._path(name)
         beside, partial = self._is_beside(source), self._path(f"{name}.partial")
         if not beside:
-            copy = self._jvm.org.apache.hadoop.fs.FileUtil.copy
-            copy(source._files, there, self._files, partial, False, True, self._files.getConf())
+            self._copy(source, name, partial)
         self._files.delete(here, False)
         if not self._files.rename(there if beside else partial, here):
             raise OSError(errno.EIO, f"{there} could not be moved to {here}")

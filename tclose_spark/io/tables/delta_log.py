@@ -1,4 +1,7 @@
-"""Tables that a run wrote itself, by the text of their log of one commit.
+"""Tables that a run wrote itself, by the text of their log.
+
+A commit lists the files of one version, and removes those of the version before. Most tables have one commit. A release
+with `output.keep_versions` has one for each release of its line: files of earlier ones are in EARLIER.
 
 Delta takes half a dozen Spark jobs to read such a log, whose only content is the files of the table. Readers of a table
 follow its whole log, so `require_plain_table` requires that it has no other content.
@@ -9,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
@@ -19,13 +22,25 @@ from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import strict_json
 
 LOGS = "_delta_log"
-LOG = f"{LOGS}/00000000000000000000.json"
+LOG = f"{LOGS}/{0:020}.json"
+EARLIER = "_earlier"
+"""In a table's folder: the files of earlier versions, a folder for each. Readers of files alone skip such a name."""
 ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
+REMOVE = {"path", "deletionTimestamp", "dataChange"}
 META_DATA = {"id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"}
 PROPERTIES = {"delta.dataSkippingNumIndexedCols": "0", "delta.enableChangeDataFeed": "false"}
 """The properties of every written Delta table."""
 FEATURES = {"appendOnly", "invariants", "timestampNtz"}
 """Of Delta, that change nothing in what readers of a table without constraints read."""
+
+
+def log_of(version: int) -> str:
+    """The name of the commit of a version, in the table's folder.
+
+    >>> log_of(0) == LOG
+    True
+    """
+    return f"{LOGS}/{version:020}.json"
 
 
 def list_files(folder: Folder, table: str) -> None:
@@ -56,53 +71,75 @@ def scrub_table(folder: Folder, table: str) -> None:
     _write_log(folder, table, _actions(folder, table))
 
 
-def require_plain_table(folder: Folder, table: str) -> None:
+def require_plain_table(folder: Folder, table: str, versions: int = 1) -> None:
     """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the rows of its Parquet
-    files and nothing else: one commit that adds these files, each as a whole, and has no other content.
+    files and nothing else: a commit for each of these versions adds its files, each as a whole, removes those of the
+    version before, and has no other content. Files of versions before the last one are in EARLIER, or gone.
     """
-    place = folder.path(table)
+    place, commits = folder.path(table), []
+    for log in map(log_of, range(versions)):
+        try:
+            there = folder.sizes(table)
+            commits.append(actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None)
+        except (ValueError, OSError, RecursionError):
+            raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None
+        if commits[-1] is None:
+            raise GuaranteeError(f"there is no release in {place}: it has no {log}")
     try:
-        there = folder.sizes(table)
-        actions = _actions(folder, table) if f"{table}/{LOG}" in there else None
-    except (ValueError, OSError, RecursionError):
-        raise GuaranteeError(f"{folder.path(f'{table}/{LOG}')} cannot be read") from None
-    if actions is None:
-        raise GuaranteeError(f"there is no release in {place}: it has no {LOG}")
-    try:
-        problems = list(_log_problems(actions)) or list(_file_problems(_listed(actions), there, f"{table}/"))
+        problems = list(_version_problems(commits, there, f"{table}/"))
     except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
-        problems = [f"{LOG} holds a line that is no action"]
+        problems = [f"{LOGS} holds a line that is no action"]
     if problems:
         raise GuaranteeError(f"{place} is not as it was written: {problems[0]}")
 
 
-def _log_problems(actions: Iterable[Any]) -> Iterator[str]:
-    """The content of a log beyond the list of the table's files."""
-    kinds, added = Counter[str](), set[str]()
+def _version_problems(commits: Sequence[Any], there: Mapping[str, int], below: str) -> Iterator[str]:
+    """The problems of a table's commits and files. there: the bytes of its files, whose names begin with `below`."""
+    last, listed, before = len(commits) - 1, dict[str, int](), set[str]()
+    for number, actions in enumerate(commits):
+        yield from _log_problems(actions, log_of(number), before, "" if number == last else f"{EARLIER}/{number}")
+        files = _listed(actions)
+        listed |= {name: size for name, size in files.items() if number == last or below + name in there}
+        before = {*files}
+    yield from _file_problems(listed, there, {below + log_of(number) for number in range(last + 1)}, below)
+
+
+def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: str) -> Iterator[str]:
+    """The content of a commit beyond the list of its files, which are in a folder of the table.
+
+    before: the files of the version before. inside: the path of the folder; empty for the table's own.
+    """
+    kinds, added, removed = Counter[str](), set[str](), set[str]()
     for action in actions:
         if not isinstance(action, dict) or len(action) != 1:
-            yield f"{LOG} holds a line that is no action"
+            yield f"{log} holds a line that is no action"
             continue
         ((kind, fields),) = action.items()
         kinds[kind] += 1
         if kind == "add" and (
             set(fields) != ADD
             or fields["partitionValues"]
-            or "/" in unquote(fields["path"])
+            or unquote(fields["path"]).rpartition("/")[0] != inside
             or not fields["dataChange"]
         ):
-            yield f"{LOG} adds a file in an unusual way"
+            yield f"{log} adds a file in an unusual way"
         elif kind == "add" and fields["path"] in added:
-            yield f"{LOG} adds {fields['path']} twice"
+            yield f"{log} adds {fields['path']} twice"
         elif kind == "metaData" and not _is_plain(fields):
-            yield f"{LOG} says more of the table than its columns"
+            yield f"{log} says more of the table than its columns"
         elif kind == "protocol" and not _is_known(fields):
-            yield f"{LOG} requires more of readers than a table of plain files does"
+            yield f"{log} requires more of readers than a table of plain files does"
+        elif kind == "remove" and set(fields) != REMOVE:
+            yield f"{log} removes a file in an unusual way"
         added |= {fields["path"]} if kind == "add" else set()
-    more = {kind: n for kind, n in kinds.items() if kind != "add"}
-    if more != {"metaData": 1, "protocol": 1}:
-        found = ", ".join(f"{n} {kind}" for kind, n in sorted(more.items()))
-        yield f"{LOG} holds {found}; expected 1 metaData, 1 protocol"
+        removed |= {unquote(fields["path"])} if kind == "remove" else set()
+    expected = Counter(metaData=1, protocol=1, remove=len(before))
+    more = Counter({kind: n for kind, n in kinds.items() if kind != "add"})
+    if more != expected:
+        found, one = (", ".join(f"{n} {kind}" for kind, n in sorted(what.items()) if n) for what in (more, expected))
+        yield f"{log} holds {found}; expected {one}"
+    elif removed != before:
+        yield f"{log} removes other files than those of the version before"
 
 
 def _is_plain(meta: Mapping[str, Any]) -> bool:
@@ -134,10 +171,10 @@ def _is_known(protocol: Mapping[str, Any]) -> bool:
     )
 
 
-def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], below: str) -> Iterator[str]:
+def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str) -> Iterator[str]:
     """The problems of a table's files, compared with the sizes in its log."""
-    known = {LOG, *listed, *(f".{name}.crc" for name in listed)}
-    for name in sorted(there):
+    known = {*listed, *(checksum_of(name) for name in listed)}
+    for name in sorted(there.keys() - logs):
         if name.removeprefix(below) not in known:
             yield f"its log does not list {name.removeprefix(below)}"
     for name, size in listed.items():
@@ -165,7 +202,7 @@ def later_commits(folder: Folder, table: str) -> list[str]:
 def _strays(folder: Folder, table: str) -> list[str]:
     """Data files in a table's folder that its log does not list, and checksums of missing files."""
     listed = data_files(folder, table)
-    known = {*listed, *(f".{name}.crc" for name in listed), LOGS}
+    known = {*listed, *map(checksum_of, listed), LOGS}
     return [name for name in folder.names(table) if name not in known]
 
 
@@ -180,8 +217,32 @@ def data_files(folder: Folder, table: str) -> dict[str, int]:
     return _listed(_actions(folder, table))
 
 
+def checksum_of(name: str) -> str:
+    """The name of the file in which Hadoop keeps the checksum of a file in a table's folder.
+
+    >>> checksum_of("_earlier/0/part-0.parquet")
+    '_earlier/0/.part-0.parquet.crc'
+    """
+    folder, slash, file = name.rpartition("/")
+    return f"{folder}{slash}.{file}.crc"
+
+
+def actions_of(folder: Folder, log: str) -> list[dict[str, Any]]:
+    """The actions of a commit, in a file of a folder.
+
+    Raises:
+        ValueError: if a line is no JSON, or has a key twice.
+    """
+    return [strict_json(line) for line in folder.read(log).splitlines() if line]
+
+
+def write_actions(folder: Folder, log: str, actions: Iterable[Mapping[str, Any]]) -> None:
+    """Writes a commit into a file of a folder."""
+    folder.write(log, "".join(json.dumps(action) + "\n" for action in actions))
+
+
 def _actions(folder: Folder, table: str) -> list[dict[str, Any]]:
-    return [strict_json(line) for line in folder.read(f"{table}/{LOG}").splitlines() if line]
+    return actions_of(folder, f"{table}/{LOG}")
 
 
 def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) -> None:
@@ -193,7 +254,7 @@ def _write_log(folder: Folder, table: str, actions: Iterable[dict[str, Any]]) ->
         for fields in action.values():
             for key in ("stats", "tags", "name", "description"):
                 fields.pop(key, None)
-    folder.write(f"{table}/{LOG}", "".join(json.dumps(action) + "\n" for action in kept))
+    write_actions(folder, f"{table}/{LOG}", kept)
     for name in folder.names(f"{table}/{LOGS}"):
         if name != LOG.rpartition("/")[2]:  # checksums of the old text: Hadoop's, and Delta's, which has the old files
             folder.remove(f"{table}/{LOGS}/{name}")

@@ -15,6 +15,7 @@ from tclose_spark.engine.tables import map_batches, read_delta, schema_of, selec
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
+from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.line.published_atoms import published_atoms
@@ -30,7 +31,7 @@ from tclose_spark.table.people import PERSON
 class EarlierRelease:
     """A finished release with its evidence.
 
-    internal: the folder of the evidence. certificate: of the release.
+    internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its public files.
     history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
     person_type: see `person_type`.
     """
@@ -38,6 +39,7 @@ class EarlierRelease:
     session: Session
     internal: Folder
     certificate: Mapping[str, Any]
+    files: Digests
     history: tuple[Mapping[str, Any], ...]
     person_type: str
 
@@ -154,6 +156,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         session=run.session,
         internal=internal,
         certificate=certificate,
+        files=state["stages"]["report"]["files"]["public"],
         history=history,
         person_type=state["stages"]["profile"]["person_type"],
     )

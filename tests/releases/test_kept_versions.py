@@ -1,0 +1,149 @@
+"""Earlier releases that stay readable as versions of the Delta table (`output.keep_versions`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from people import list_again
+from town import ROLES, months, rows
+from typer.testing import CliRunner
+
+from tclose_spark import pipeline
+from tclose_spark.cli.commands import app
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.io.run import Run
+from tclose_spark.stages.verify import verify_finished
+
+Next = Callable[..., Mapping[str, Any]]
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def next_month(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Next:
+    """`next_month(keep)` releases the next month of a town into one output, and returns the certificate."""
+    town = months(0, 100)
+
+    def release(keep: int = 2) -> Mapping[str, Any]:
+        output = {"after": "out", "leavers": "keep", "keep_versions": keep}
+        return pipeline.release(open_run(write_run(tmp_path, rows(next(town)), output=output, **ROLES), overwrite=True))
+
+    return release
+
+
+def table_at(output: Path, version: int | None = None) -> pa.Table:
+    """The rows of a release at a version, as any reader of Delta reads them."""
+    return DeltaTable(str(output / "public/release"), version).to_pyarrow_table()
+
+
+def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next, open_run: Callable[..., Run]) -> None:
+    next_month()
+    first = table_at(out)
+    next_month()
+    second = table_at(out)
+    assert table_at(out, 0) == first != second
+    certificate = next_month()
+    assert certificate["earlier"]["versions"] == [1, 2]
+    assert table_at(out, 1) == second
+    assert table_at(out) == table_at(out, 2)
+    assert table_at(out).num_rows == certificate["release"]["rows"]
+    with pytest.raises(FileNotFoundError):
+        table_at(out, 0)
+    assert verify_finished(open_run(out.parent / "run.yaml")).holds
+    found = CliRunner().invoke(app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"])
+    assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
+
+
+@pytest.mark.on_spark
+def test_Spark_keeps_and_reads_versions(out: Path, next_month: Next, spark: Any) -> None:
+    next_month()
+    first = table_at(out)
+    next_month()
+    reader = spark.read.format("delta")
+    for version, rows_then in enumerate([first, table_at(out)]):
+        read = reader.option("versionAsOf", version).load(str(out / "public/release"))
+        assert sorted(map(tuple, read.collect())) == sorted(tuple(row.values()) for row in rows_then.to_pylist())
+
+
+def test_versions_begin_with_the_release_before_the_key_is_given(out: Path, next_month: Next) -> None:
+    for _ in range(2):
+        next_month(1)
+    assert DeltaTable(str(out / "public/release")).version() == 0
+    before = table_at(out)
+    next_month(3)
+    assert table_at(out, 0) == before
+    assert next_month(2)["earlier"]["versions"] == [1, 2]
+    assert next_month(9)["earlier"]["versions"] == [1, 2, 3], "version 0 does not come back"
+    assert next_month(1)["earlier"]["versions"] == [0]
+    assert {path.name for path in (out / "public/release").iterdir() if path.is_dir()} == {"_delta_log"}
+
+
+def commit(version: int, **action: Any) -> Callable[[Path], None]:
+    """A damage: more in a commit."""
+
+    def damage(table: Path) -> None:
+        log = table / f"_delta_log/{version:020}.json"
+        log.write_text(log.read_text() + json.dumps(action) + "\n")
+
+    return damage
+
+
+def without(kind: str, version: int) -> Callable[[Path], None]:
+    """A damage: the actions of a kind gone."""
+
+    def damage(table: Path) -> None:
+        log = table / f"_delta_log/{version:020}.json"
+        log.write_text("".join(line for line in log.read_text().splitlines(True) if f'{{"{kind}"' not in line))
+
+    return damage
+
+
+STRANGE = {"path": "x.parquet", "deletionTimestamp": 1, "dataChange": True}
+ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (without("remove", 1), "holds 1 metaData, 1 protocol; expected 1 metaData, 1 protocol, 1 remove"),
+        (commit(0, remove=STRANGE), "expected 1 metaData, 1 protocol$"),
+        (commit(1, remove=STRANGE), "2 remove; expected 1 metaData, 1 protocol, 1 remove"),
+        (commit(1, remove={**STRANGE, "tags": {"who": "p1"}}), "removes a file in an unusual way"),
+        (commit(0, add=ADDED), "adds a file in an unusual way"),
+        (commit(0, commitInfo={"userName": "p1"}), "1 commitInfo"),
+        (lambda table: (table / f"_delta_log/{2:020}.json").write_text(""), "does not list _delta_log/0*2.json"),
+        (lambda table: (table / "_earlier/0/x.parquet").write_text("x"), "does not list _earlier/0/x.parquet"),
+        (lambda table: next((table / "_earlier/0").glob("*.parquet")).write_text("x"), "not as long as its log says"),
+    ],
+)
+def test_whatever_else_is_in_the_log_is_found(
+    damage: Callable[[Path], None], found: str, out: Path, next_month: Next, open_run: Callable[..., Run]
+) -> None:
+    next_month()
+    next_month()
+    damage(out / "public/release")
+    list_again(out)
+    with pytest.raises(GuaranteeError, match=found):
+        verify_finished(open_run(out.parent / "run.yaml"))
+
+
+def test_a_changed_earlier_release_is_not_kept(out: Path, next_month: Next) -> None:
+    next_month()
+    (file,) = (out / "public/release").glob("*.parquet")
+    file.write_bytes(file.read_bytes()[:-1] + b"0")
+    with pytest.raises(ConfigurationError, match="was changed after its publication"):
+        next_month()
+
+
+def test_versions_are_those_of_a_line(tmp_path: Path, write_run: Callable[..., Path], open_run: Any) -> None:
+    with pytest.raises(ConfigurationError, match="versions are those of a line"):
+        open_run(write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES))
