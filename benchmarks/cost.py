@@ -1,4 +1,6 @@
-"""What work costs: wall seconds, CPU seconds of the whole process tree (the JVM's and Python's), Spark jobs."""
+"""What work costs: wall seconds, CPU seconds and memory of the whole process tree (the JVM's and Python's), Spark jobs,
+bytes shuffled.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,14 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 INTERVAL = 0.5  # seconds between two looks; what a process used since the last one before its end is missed
-TICKS = os.sysconf("SC_CLK_TCK")
+TICKS, PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+KINDS = ("driver", "java", "workers")
 
 
 @dataclass(frozen=True)
@@ -21,16 +24,23 @@ class Cost:
     jvm: float = 0.0  # CPU seconds
     python: float = 0.0  # CPU seconds of the driver and of all workers
     jobs: int = 0
+    shuffled: int = 0  # bytes
+    driver: int = 0  # the most bytes in memory at one moment: of this process,
+    java: int = 0  # of the JVM,
+    workers: int = 0  # of all Python workers together
 
     @property
     def cpu(self) -> float:
         return self.jvm + self.python
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.wall + other.wall, self.jvm + other.jvm, self.python + other.python, self.jobs + other.jobs)
+        sums = {
+            name: getattr(self, name) + getattr(other, name) for name in ("wall", "jvm", "python", "jobs", "shuffled")
+        }
+        return Cost(**sums, **{kind: max(getattr(self, kind), getattr(other, kind)) for kind in KINDS})
 
     def __sub__(self, other: Cost) -> Cost:
-        return self + Cost(-other.wall, -other.jvm, -other.python, -other.jobs)
+        return self + Cost(-other.wall, -other.jvm, -other.python, -other.jobs, -other.shuffled)
 
     def __str__(self) -> str:
         return f"{self.wall:7.1f} s  {self.cpu:7.1f} CPU s  {self.jobs:3d} jobs"
@@ -45,6 +55,7 @@ class Meter:
 
     def __init__(self) -> None:
         self._used: dict[tuple[int, int], tuple[bool, int]] = {}
+        self._peaks = dict.fromkeys(KINDS, 0)
         self._lock = threading.Lock()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -62,15 +73,26 @@ class Meter:
                 except (OSError, IndexError):
                     continue
                 state = fields.split()
-                found[int(entry)] = (int(state[1]), int(state[19]), name == "java", int(state[11]) + int(state[12]))
+                used, held = int(state[11]) + int(state[12]), int(state[21]) * PAGE
+                found[int(entry)] = (int(state[1]), int(state[19]), name == "java", used, held)
         ours = {os.getpid()}
         for process in sorted(found, key=lambda process: found[process][1]):  # parents are older
             if found[process][0] in ours:
                 ours.add(process)
+        held = dict.fromkeys(KINDS, 0)
         with self._lock:
             for process in ours & set(found):
-                _, born, java, ticks = found[process]
+                _, born, java, ticks, memory = found[process]
                 self._used[process, born] = (java, ticks)
+                held["java" if java else "driver" if process == os.getpid() else "workers"] += memory
+            self._peaks = {kind: max(self._peaks[kind], held[kind]) for kind in KINDS}
+
+    def peaks(self) -> dict[str, int]:
+        """The most bytes in memory since the last call, by kind of process."""
+        self._look()
+        with self._lock:
+            peaks, self._peaks = self._peaks, dict.fromkeys(KINDS, 0)
+        return peaks
 
     def now(self) -> Cost:
         self._look()
@@ -85,6 +107,10 @@ METER = Meter()
 
 def measure(spark: SparkSession, work: Callable[[], object]) -> Cost:
     jobs = spark.sparkContext.statusTracker().getJobIdsForGroup
-    first, before = max(jobs(None), default=-1), METER.now()
+    executors = spark.sparkContext._jsc.sc().statusStore().executorList
+    METER.peaks()
+    first, moved, before = max(jobs(None), default=-1), executors(False).head().totalShuffleWrite(), METER.now()
     work()
-    return METER.now() - before + Cost(jobs=max(jobs(None), default=-1) - first)
+    cost = METER.now() - before
+    shuffled = executors(False).head().totalShuffleWrite() - moved
+    return replace(cost, jobs=max(jobs(None), default=-1) - first, shuffled=shuffled, **METER.peaks())

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cost import Cost, measure
+from cost import KINDS, Cost, measure
 from fit import Line, goals
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -120,6 +120,9 @@ class Results:
         table.add_row(method, f"{rows:,}", "CPU s", *(f"{cost[s].cpu:.1f}" for s in STAGES), floors, loss)
         table.add_row("", "", "of it Python", *(f"{cost[s].python:.1f}" for s in STAGES))
         table.add_row("", "", "wall s", *(f"{cost[s].wall:.1f}" for s in STAGES))
+        for kind in KINDS:
+            table.add_row("", "", f"GiB, {kind}", *(f"{getattr(cost[s], kind) / 2**30:.1f}" for s in STAGES))
+        table.add_row("", "", "MiB shuffled", *(f"{cost[s].shuffled / 2**20:.0f}" for s in STAGES))
         if len(runs) > 1:
             middle = [statistics.median(run.stages[s].cpu for run in runs) for s in STAGES]
             table.add_row("", "", f"median of {len(runs)}", *(f"{cpu:.1f}" for cpu in middle))

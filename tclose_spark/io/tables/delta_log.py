@@ -85,20 +85,21 @@ def require_plain_table(folder: Folder, table: str, versions: int = 1) -> None:
             raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None
         if commits[-1] is None:
             raise GuaranteeError(f"there is no release in {place}: it has no {log}")
-    try:
-        problems = list(_version_problems(commits, there, f"{table}/"))
-    except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
-        problems = [f"{LOGS} holds a line that is no action"]
-    if problems:
-        raise GuaranteeError(f"{place} is not as it was written: {problems[0]}")
+    for problem in _version_problems(commits, there, f"{table}/"):
+        raise GuaranteeError(f"{place} is not as it was written: {problem}")
 
 
 def _version_problems(commits: Sequence[Any], there: Mapping[str, int], below: str) -> Iterator[str]:
     """The problems of a table's commits and files. there: the bytes of its files, whose names begin with `below`."""
     last, listed, before = len(commits) - 1, dict[str, int](), set[str]()
     for number, actions in enumerate(commits):
-        yield from _log_problems(actions, log_of(number), before, "" if number == last else f"{EARLIER}/{number}")
-        files = _listed(actions)
+        log = log_of(number)
+        try:
+            yield from _log_problems(actions, log, before, "" if number == last else f"{EARLIER}/{number}")
+            files = _listed(actions)
+        except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
+            yield f"{log} holds a line that is no action"
+            return
         listed |= {name: size for name, size in files.items() if number == last or below + name in there}
         before = {*files}
     yield from _file_problems(listed, there, {below + log_of(number) for number in range(last + 1)}, below)

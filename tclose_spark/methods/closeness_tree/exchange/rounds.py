@@ -21,9 +21,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Ta
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.methods.rows_in_work import step
-from tclose_spark.table.arrays import Codes, IntArray
+from tclose_spark.table.arrays import Codes, IntArray, in_order
 
-PAIRS, FEW_PAIRS = 12, 6  # of lexicographic orders, with annealing and without
+PAIRS, FEW_PAIRS = 12, 3  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
 HOT, COLD = 0.7, 0.1  # temperatures at the first and after the last round, in widths of one row's label
 PRICED = 0.9  # the share of rounds with a price
@@ -46,10 +46,10 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
         return classes.astype(np.int64)
     groups = int(classes.max()) + 1
     parts = min(groups, -(-2 * groups * int(block.requirement.domains.sum()) // MOST_FIGURES))
-    part_of = classes * parts // groups
-    result, next_class = np.empty(len(classes), np.int64), 0
+    by_class, result, next_class = in_order(classes), np.empty(len(classes), np.int64), 0
+    part_of = classes[by_class] * parts // groups
     for part in range(parts):
-        rows = np.flatnonzero(part_of == part)
+        rows = by_class[part_of == part]  # those of a class lie together, which takes a quarter less time
         exchanged = _exchange(block.take(rows), classes[rows] - classes[rows].min(), sweeps, anneal, seed)
         result[rows] = exchanged + next_class
         next_class += int(exchanged.max()) + 1
