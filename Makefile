@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 export SPARK_LOCAL_IP ?= 127.0.0.1
+# Most modules of the packages are never imported: Python compiles those that are, and pip none.
+INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
@@ -14,7 +16,7 @@ help:  ## Show the targets.
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip $(INSTALL) -r requirements/dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	$(BIN)/python -m tclose_spark.io.spark.defaults
 	@touch $@
@@ -57,8 +59,6 @@ test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large 
 	$(BIN)/pytest -m slow
 
 # Each platform has its own environment: its packages conflict with ours, or are not needed here.
-INSTALL = install --quiet --disable-pip-version-check --require-hashes
-
 .venv-connect/.ready: requirements/dev.txt requirements/connect.txt pyproject.toml
 	$(PYTHON) -m venv .venv-connect
 	.venv-connect/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/connect.txt
