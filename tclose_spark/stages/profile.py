@@ -32,12 +32,12 @@ from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
 from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
 from tclose_spark.stages.line.membership import members_of, split_kept
 from tclose_spark.stages.line.requirements import (
+    column_types,
     ground_distances,
     members_line,
-    person_type,
     recognized_note,
     require_known_people,
-    require_person_type,
+    require_same_types,
 )
 from tclose_spark.stages.preparation import (
     BROKEN,
@@ -112,7 +112,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     if run.spec.attributes.person is not None:
         record["secret_of_people"] = sealed_secret(run)
         record["distances"] = ground_distances(run)
-        record["person_type"] = person_type(schema_of(table), run.spec.attributes.person.column)
+        record["types"] = column_types(schema_of(table), run.spec)
     if earlier is not None and profile.people is not None and profile.people.members is not None:
         record["earlier"] = {"releases": list(earlier.history), "atoms": str(earlier.fingerprint())}
         run.announce(members_line(profile.people.members))
@@ -155,7 +155,7 @@ def profile_table(
     preparation = Preparation.of(schema, spec, secret, continued=earlier is not None)
     members, count, records = None, None, None
     if earlier is not None and spec.attributes.person is not None:
-        require_person_type(schema, spec.attributes.person.column, earlier.person_type)
+        require_same_types(column_types(schema, spec), spec, earlier.types)
         records = earlier.records(spec, preparation.columns) if spec.output.leavers == "keep" else None
         members, count = members_of(table, spec, secret, earlier.atoms(), records)
     with errors_translated(source):

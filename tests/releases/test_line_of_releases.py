@@ -346,7 +346,7 @@ def test_people_of_another_type_are_not_taken_for_newcomers(release: Release) ->
     town = next(months(9, 60))
     numbered = {**town, "id": list(range(60))}
     release(0, numbered)
-    with pytest.raises(InputError, match="'id' is of type double, and was of type integer"):
+    with pytest.raises(InputError, match="'id' is of type double, and was of type bigint"):
         release(1, {**numbered, "id": [float(i) for i in range(60)]}, after=0)
 
 
@@ -413,6 +413,54 @@ def test_kept_values_have_the_type_that_they_had(release: Release) -> None:
     release(0, dated, leavers="keep", quasi=of["date"])
     with pytest.raises(ConfigurationError, match="has values of 'age' as type date"):
         release(1, leaver(dated, "p7"), after=0, leavers="keep", quasi=of["timestamp"])
+
+
+TEXT, SHORT, LONG, DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
+
+
+def typed(town: Mapping[str, Any], kind: pa.DataType, *columns: str) -> dict[str, pa.Array]:
+    """The town with columns of this type."""
+    table = rows(town)
+    return {name: table[name].cast(kind) if name in columns else table[name] for name in table.column_names}
+
+
+def in_grades(n: int) -> dict[str, Any]:
+    """A town whose sensitive attribute and a further column are numbers."""
+    town = next(months(9, n))
+    return {**town, "disease": [DISEASES.index(one) for one in town["disease"]], "area": [i % 3 for i in range(n)]}
+
+
+@pytest.mark.parametrize(
+    ("leavers", "column", "before", "now"),
+    [
+        ("keep", "age", TEXT, LONG),  # quasi-identifier
+        ("keep", "age", LONG, DOUBLE),
+        ("keep", "area", TEXT, LONG),  # insensitive
+        ("keep", "area", LONG, SHORT),
+        ("keep", "disease", DOUBLE, LONG),
+        ("withhold", "disease", LONG, DOUBLE),
+    ],
+)
+def test_columns_have_the_types_that_they_had(
+    leavers: str, column: str, before: pa.DataType, now: pa.DataType, release: Release, tmp_path: Path
+) -> None:
+    town, names = in_grades(60), {TEXT: "string", SHORT: "int", LONG: "bigint", DOUBLE: "double"}
+    given = {"leavers": leavers, "insensitive_attributes": ["area"]}
+    release(0, typed(town, before, column), **given)
+    with pytest.raises(InputError, match=f"'{column}' is of type {names[now]}, and was of type {names[before]}"):
+        release(1, typed(leaver(town, "p7"), now, column), after=0, **given)
+    assert not (tmp_path / "1/out/public/release").exists()
+
+
+@pytest.mark.parametrize(("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)])
+def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: pa.DataType, release: Release) -> None:
+    """With kept rows, a larger one."""
+    town, given = in_grades(60), {"leavers": leavers, "insensitive_attributes": ["area"]}
+    columns = ("age", "area", "disease")
+    release(0, typed(town, before, *columns), **given)
+    _, certificate = release(1, typed(leaver(town, "p7"), now, *columns), after=0, **given)
+    assert certificate["earlier"]["kept"] == (leavers == "keep")
+    assert certificate["release"]["rows"] > 40
 
 
 @pytest.mark.parametrize("order", ["value", "frequency"])

@@ -33,7 +33,7 @@ class EarlierRelease:
 
     internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its public files.
     history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
-    person_type: see `person_type`.
+    types: see `column_types`.
     """
 
     session: Session
@@ -41,7 +41,7 @@ class EarlierRelease:
     certificate: Mapping[str, Any]
     files: Digests
     history: tuple[Mapping[str, Any], ...]
-    person_type: str
+    types: Mapping[str, str]
 
     @property
     def next_number(self) -> int:
@@ -158,7 +158,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         certificate=certificate,
         files=state["stages"]["report"]["files"]["public"],
         history=history,
-        person_type=state["stages"]["profile"]["person_type"],
+        types=state["stages"]["profile"]["types"],
     )
 
 

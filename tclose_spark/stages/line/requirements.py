@@ -19,6 +19,9 @@ from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.people import Members
 
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+"""From the smallest to the largest."""
+
 
 def require_known_people(members: Members) -> None:
     """Raises ConfigurationError if the input has nobody of the earlier releases."""
@@ -29,19 +32,33 @@ def require_known_people(members: Members) -> None:
         )
 
 
-def person_type(schema: pa.Schema, column: str) -> str:
-    """The type of the column of people, as far as it decides their hashes: all integers are alike."""
-    field = schema.field(column)
-    return "integer" if pa.types.is_integer(field.type) else type_name(field)
+def column_types(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, str]:
+    """The type of each column of the input that a release is made of, and of that of its people, as Spark names it."""
+    person = [] if spec.attributes.person is None else [spec.attributes.person.column]
+    return {name: type_name(schema.field(name)) for name in [*spec.attributes.inputs, *person]}
 
 
-def require_person_type(schema: pa.Schema, column: str, earlier: str) -> None:
-    """Raises InputError if the column of people has another type than in the earlier input: nobody would be known."""
-    if (now := person_type(schema, column)) != earlier:
-        raise InputError(
-            f"attributes.person: column {column!r} is of type {now}, and was of type {earlier} in the earlier release; "
-            "expected the same type, so that people are recognized"
-        )
+def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Mapping[str, str]) -> None:
+    """Requires the types of the earlier input: of sensitive values and people, which are compared with earlier ones,
+    and of all columns if rows are kept. An integer may be of another size; not of a smaller one if rows are kept.
+
+    types, earlier: see `column_types`.
+
+    Raises:
+        InputError: if a column has another type.
+    """
+    keeps, person = spec.output.leavers == "keep", spec.attributes.person
+    compared = [*spec.attributes.sensitive_attributes, *([] if person is None else [person.column])]
+    for name in [name for name in types if name in earlier] if keeps else compared:
+        now, before = types[name], earlier[name]
+        if now in INTEGERS and before in INTEGERS:
+            narrower = keeps and name in spec.attributes.inputs and INTEGERS.index(now) < INTEGERS.index(before)
+            before = before if narrower else now
+        if now != before:
+            raise InputError(
+                f"output.after: column {name!r} is of type {now}, and was of type {before} in the earlier release; "
+                "expected the same type, so that people are recognized and their values can be compared"
+            )
 
 
 def recognized_note(members: Members) -> list[str]:
