@@ -463,6 +463,26 @@ def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: 
     assert certificate["release"]["rows"] > 40
 
 
+@pytest.mark.parametrize(
+    ("quasi", "found"),
+    [
+        ({"age": {"type": "numeric", "range": [0, 89]}, "sex": {}}, r"age.range: 1 values in 1 rows are outside"),
+        ({"age": {"type": "numeric"}, "sex": {"hierarchy": "../sexes.csv"}}, "'sex': its hierarchy lacks 1 value in 1 rows"),
+    ],
+)
+def test_ranges_and_hierarchies_cover_kept_rows(
+    quasi: dict[str, Any], found: str, release: Release, tmp_path: Path
+) -> None:
+    (tmp_path / "sexes.csv").write_text("f;*\nm;*\n")
+    town = next(months(9, 60))
+    town |= {"age": [*town["age"][:59], 90], "sex": [*town["sex"][:59], "x"]}
+    release(0, town, leavers="keep")
+    with pytest.raises(InputError, match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep"):
+        release(1, leaver(town, "p59"), after=0, leavers="keep", quasi=quasi)
+    problems = json.loads((tmp_path / "1/out/internal/problems.json").read_text())
+    assert [value["rows"] for value in problems["values"]] == [1]
+
+
 @pytest.mark.parametrize("order", ["value", "frequency"])
 def test_values_of_withheld_people_are_not_in_the_domain(order: str, release: Release) -> None:
     """Distances of an ordered attribute are those over the released values, when newcomers are planned, too."""

@@ -69,6 +69,14 @@ def recognized_note(members: Members) -> list[str]:
     return [few] if 2 * there < whole else []
 
 
+def kept_note(kept: int) -> str:
+    """A note for an error that names values, which those of kept rows may be."""
+    return (
+        f"{kept:,} people who left or changed are published as they were in the earlier release (output.leavers: "
+        "keep), and ranges and hierarchies have to cover their values, too"
+    )
+
+
 def ground_distances(run: Run) -> dict[str, str]:
     """By sensitive attribute, a hash of what decides its ground distance, which all releases of a line share."""
     found = {}
