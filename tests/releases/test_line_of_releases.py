@@ -393,6 +393,44 @@ def test_evidence_of_another_certificate_is_not_continued(release: Release) -> N
         release(1, town, after=0)
 
 
+@pytest.mark.parametrize("damage", ["[", "{}", "[]", "3", '["a"]', '[{"rows": 3}]'])
+def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_path: Path) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    output, _ = release(1, town, after=0)
+    (output / "internal/history.json").write_text(damage)
+    with pytest.raises(ConfigurationError, match="was changed after its publication"):
+        release(2, town, after=1)
+    list_again(output)
+    for read in (lambda: release(2, town, after=1), lambda: tc.history(output)):
+        with pytest.raises(ConfigurationError, match=r"1/out: the certificate or the evidence .*damaged"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("file", "keys"),
+    [
+        ("internal/run.json", ("stages", "profile", "types")),
+        ("internal/run.json", ("stages", "profile", "distances")),
+        ("internal/run.json", ("stages", "report", "files")),
+        ("public/certificate.json", ("issued",)),
+        ("public/certificate.json", ("people", "rows_of_a_person")),
+    ],
+)
+def test_files_of_an_older_version_are_not_continued(file: str, keys: tuple[str, ...], release: Release) -> None:
+    town = next(months(9, 60))
+    output, _ = release(0, town)
+    found = whole = json.loads((output / file).read_text())
+    for key in keys[:-1]:
+        found = found[key]
+    del found[keys[-1]]
+    (output / file).write_text(json.dumps(whole))
+    if file.startswith("public"):
+        list_again(output)
+    with pytest.raises(ConfigurationError, match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it"):
+        release(1, town, after=0)
+
+
 @pytest.mark.parametrize("lost", ["public", "internal"])
 def test_an_output_without_one_of_its_folders_begins_no_new_line(
     lost: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
@@ -467,7 +505,10 @@ def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: 
     ("quasi", "found"),
     [
         ({"age": {"type": "numeric", "range": [0, 89]}, "sex": {}}, r"age.range: 1 values in 1 rows are outside"),
-        ({"age": {"type": "numeric"}, "sex": {"hierarchy": "../sexes.csv"}}, "'sex': its hierarchy lacks 1 value in 1 rows"),
+        (
+            {"age": {"type": "numeric"}, "sex": {"hierarchy": "../sexes.csv"}},
+            "'sex': its hierarchy lacks 1 value in 1 rows",
+        ),
     ],
 )
 def test_ranges_and_hierarchies_cover_kept_rows(
