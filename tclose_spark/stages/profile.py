@@ -58,7 +58,7 @@ from tclose_spark.stages.staging.sealed_settings import sealed_secret, sealed_se
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
+from tclose_spark.table.columns.preparing import as_text, is_damaged, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
 from tclose_spark.table.dictionaries import coded, decoded
@@ -111,7 +111,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     }
     record["sealed"] = sealed_settings(run)
     if run.spec.attributes.person is not None:
-        record["secret_of_people"] = sealed_secret(run)
+        record["secret_of_people"] = sealed_secret(run.secret)
         record["distances"] = ground_distances(run)
         record["types"] = column_types(schema_of(table), run.spec)
     if earlier is not None and profile.people is not None and profile.people.members is not None:
@@ -359,9 +359,7 @@ def _check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
         )
 
 
-def _check_quasi(
-    table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted
-) -> None:
+def _check_quasi(table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
     """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
     missing, or if some are and bounds are to be published.
     """

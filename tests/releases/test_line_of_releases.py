@@ -256,12 +256,26 @@ def test_a_line_needs_an_earlier_release_of_people(release: Release) -> None:
         release(3, town, after=2)
 
 
-def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     town = next(months(9, 60))
     release(0, town)
     monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
-    with pytest.raises(ConfigurationError, match="another secret, so its people cannot be recognized"):
+    with pytest.raises(ConfigurationError, match="another secret, .*; set TCLOSE_SECRET to its secret"):
         release(1, town, after=0)
+    monkeypatch.delenv("TCLOSE_SECRET")
+    (tmp_path / "0/out/internal/secret").write_text("a random secret of a run that was refused")
+    with pytest.raises(ConfigurationError, match="; set TCLOSE_SECRET to its secret"):
+        release(1, town, after=0)
+    (tmp_path / "0/out/internal/secret").write_text(SECRET)
+    left = tmp_path / "1/out/internal/secret"
+    with pytest.raises(ConfigurationError, match=f"; move {left} away"):
+        release(1, town, after=0)
+    monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
+    with pytest.raises(ConfigurationError, match="; unset TCLOSE_SECRET"):
+        release(1, town, after=0)
+    monkeypatch.delenv("TCLOSE_SECRET")
+    left.unlink()
+    assert release(1, town, after=0)[1]["earlier"]["number"] == 2
 
 
 def test_the_secret_of_the_first_output_is_taken_over(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:

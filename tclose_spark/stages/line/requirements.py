@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
-from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, Run
+from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, SECRET_VARIABLE, Run, secret_from_environment
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -106,10 +106,10 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
             f"output.after: the release in {after} does not count people (attributes.person), or an older version of "
             "tclose_spark made it; release it again"
         )
-    if profiled["secret_of_people"] != sealed_secret(run):
+    if profiled["secret_of_people"] != sealed_secret(run.secret):
         raise ConfigurationError(
             f"output.after: the release in {after} was made with another secret, so its people cannot be recognized; "
-            "set TCLOSE_SECRET to its secret, or leave it unset if that is in internal/secret"
+            + _remedy(internal, profiled["secret_of_people"], run)
         )
     if other := [
         name for name, hashed in ground_distances(run).items() if profiled["distances"].get(name, hashed) != hashed
@@ -122,6 +122,15 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
     if changed := differences(expected, digests(internal, names)):
         raise ConfigurationError(f"output.after: {internal.path()} was changed after its publication: {changed[0]}")
+
+
+def _remedy(earlier: Folder, sealed: str, run: Run) -> str:
+    """How a run gets the secret of the earlier release, whose evidence is in `earlier`. sealed: see `sealed_secret`."""
+    if not earlier.exists("secret") or sealed_secret(earlier.read("secret").strip()) != sealed:
+        return f"set {SECRET_VARIABLE} to its secret"
+    if secret_from_environment() is not None:
+        return f"unset {SECRET_VARIABLE}, and the run takes that in {earlier.path('secret')}"
+    return f"move {run.internal.path('secret')} away, which another run left there, and the run takes over its secret"
 
 
 def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any], ...]) -> None:
