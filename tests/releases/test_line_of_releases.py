@@ -260,7 +260,7 @@ def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch
     town = next(months(9, 60))
     release(0, town)
     monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
-    with pytest.raises(ConfigurationError, match="another secret, .*; set TCLOSE_SECRET to its secret"):
+    with pytest.raises(ConfigurationError, match=r"another secret, .*; set TCLOSE_SECRET to its secret"):
         release(1, town, after=0)
     monkeypatch.delenv("TCLOSE_SECRET")
     (tmp_path / "0/out/internal/secret").write_text("a random secret of a run that was refused")
