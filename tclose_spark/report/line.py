@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +20,7 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "atoms": lambda entry: f"{entry['atoms']:,}",
     "smallest": lambda entry: f"{entry['smallest_atom']:,}",
     "k": lambda entry: str(entry["k"]),
-    "t": lambda entry: ", ".join(t or "-" for t in entry["t"].values()),
+    "t": lambda entry: ", ".join("-" if t is None else f"{float(Fraction(t)):g}" for t in entry["t"].values()),
     "NCP": lambda entry: "-" if entry["ncp"] is None else f"{entry['ncp']:.4f}",
 }
 """What the history of a table shows of each release, by column."""

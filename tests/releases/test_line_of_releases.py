@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from jsonschema import Draft202012Validator
@@ -137,8 +139,10 @@ def test_the_others_of_an_atom_are_withheld_if_one_leaves(release: Release) -> N
     gone = before.class_of.keys() - after.class_of.keys()
     (class_,) = {before.class_of[p] for p in gone}
     assert gone == {p for p, one in before.class_of.items() if one == class_}
-    assert certificate["suppressed"]["rows"] == len(gone) - 1 > 0
+    assert certificate["suppressed"]["rows"] == certificate["earlier"]["withheld"] == len(gone) - 1 > 0
     assert certificate["earlier"]["newcomers"] == {"people": 0, "atoms": 0}
+    assert certificate["earlier"]["waiting"] == 0
+    assert f"{len(gone) - 1} people are withheld" in (second / "public/report.html").read_text()
 
 
 def test_too_many_withheld_people_end_with_the_limit_that_would_do(release: Release) -> None:
@@ -186,7 +190,9 @@ def test_newcomers_wait_if_they_are_too_few(release: Release) -> None:
     release(0, town)
     more = {name: [*column, *column[:3]] for name, column in town.items()} | {"id": [*town["id"], "a", "b", "c"]}
     output, certificate = release(1, more, after=0)
-    assert certificate["suppressed"]["rows"] == 3
+    assert certificate["suppressed"]["rows"] == certificate["earlier"]["waiting"] == 3
+    assert certificate["earlier"]["withheld"] == 0
+    assert "3 newcomers wait" in (output / "public/report.html").read_text()
     assert not Shown.of(output).class_of.keys() & {hashed("a"), hashed("b"), hashed("c")}
 
 
@@ -650,6 +656,7 @@ def test_the_history_of_a_table(release: Release, tmp_path: Path) -> None:
     lines = done.output.splitlines()
     assert len(lines) == 4
     assert [line.split()[2] for line in lines[1:]] == [str(c["release"]["rows"]) for c in certificates]
+    assert [line.split()[9] for line in lines] == ["t", "0.4", "0.4", "0.4"]
     assert "suppressed rows" in plot.read_text()
     entries = json.loads(CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output)
     assert [entry["fingerprint"] for entry in entries] == [c["release"]["fingerprint"] for c in certificates]
@@ -671,11 +678,18 @@ def test_certificate_report_and_console_have_the_line(
     output, certificate = release(1, town[1], after=0)
     schema = json.loads((Path(tc.__file__).parent / "report/certificate.schema.json").read_text())
     Draft202012Validator(schema).validate(json.loads(json.dumps(certificate)))
-    assert "Earlier releases of this table" in (output / "public/report.html").read_text()
+    reports = [(made / "public/report.html").read_text() for made in (tmp_path / "0/out", output)]
+    assert ["Earlier releases of this table" in report for report in reports] == [False, True]
+    assert ["They cover this table alone." in report for report in reports] == [True, False]
+    assert "the earlier releases of its line. Other tables" in reports[1]
     forget_successor(tmp_path / "0/out")
+    left = leaver(town[1], "p7")
+    pq.write_table(rows(left), tmp_path / "1/people.parquet")
     code, told, _ = tclose(
         "release", tmp_path / "1/run.yaml", "--after", tmp_path / "0/out", "--set", "output.path=third"
     )
     assert code == 0
     assert "release of its line" in told
     assert f"2, {certificate['earlier']['newcomers']['people']} people for the first time" in told
+    assert f"people of the input {len(left['id'])}, one with 1 rows" in " ".join(told.split())
+    assert re.search(r"suppressed people +\d+ withheld\n", told)
