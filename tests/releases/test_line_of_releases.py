@@ -604,6 +604,14 @@ def test_columns_have_the_types_that_they_had(
     assert not (tmp_path / "1/out/public/release").exists()
 
 
+def test_the_column_of_people_may_have_another_name(release: Release) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    renamed = {"whose" if name == "id" else name: column for name, column in town.items()}
+    _, certificate = release(1, renamed, after=0, person="whose")
+    assert certificate["release"]["rows"] == 60
+
+
 @pytest.mark.parametrize(("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)])
 def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: pa.DataType, release: Release) -> None:
     """With kept rows, a larger one."""

@@ -49,7 +49,7 @@ def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Map
     """
     keeps, person = spec.output.leavers == "keep", spec.attributes.person
     compared = [*spec.attributes.sensitive_attributes, *([] if person is None else [person.column])]
-    for name in [name for name in types if name in earlier] if keeps else compared:
+    for name in [name for name in types if name in earlier and (keeps or name in compared)]:
         now, before = types[name], earlier[name]
         if now in INTEGERS and before in INTEGERS:
             narrower = keeps and name in spec.attributes.inputs and INTEGERS.index(now) < INTEGERS.index(before)
