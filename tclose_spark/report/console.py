@@ -152,8 +152,8 @@ def _earlier(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     if (line := certificate.get("earlier")) is None:
         return []
     atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
-    out = [f"{line['withheld']:,} withheld"] if line["withheld"] else []
-    out += [f"{line['waiting']:,} newcomers waiting"] if line["waiting"] else []
+    named = {"withheld": "withheld", "waiting": "newcomers waiting"}
+    out = [f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))]  # older certificates have none
     return [
         ("release of its line", f"{line['number']}, {line['newcomers']['people']:,} people for the first time{kept}"),
         ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
