@@ -257,6 +257,7 @@ def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> N
     assert Shown.of(output).disease == first.disease
     assert certificate["earlier"]["kept"] == 2
     assert any("2 people are published as they were" in warning for warning in certificate["warnings"])
+    assert "people who are published as they were are counted among them" in (output / "public/report.html").read_text()
     whole = {p for p, class_ in first.class_of.items() if class_ == first.class_of[hashed("p7")]}
     gone: Mapping[str, Any] = town
     for person in town["id"]:
