@@ -260,7 +260,7 @@ def test_two_months_of_a_table(env: dict[str, str], people: Path, tmp_path: Path
     overrides = [f"input.path={table}", "input.format=delta", f"output.after={output}"]
     for month, (first, last) in enumerate([(0, 1500), (1500, 2000)]):
         write_version(people, table, first, last)
-        assert release(monthly, output, "every_month", *overrides).wait(600) == 0, said(env)[-6000:]
+        assert release(monthly, output, "every_month", *overrides).wait(1800) == 0, said(env)[-6000:]
         certificate = json.loads((output / "public/certificate.json").read_text())
         assert certificate["input"] == {"rows": last, "version": month}
     assert certificate["earlier"]["number"] == 2
@@ -275,7 +275,7 @@ def test_a_run_that_is_killed_and_run_again(env: dict[str, str], people: Path, t
     killed.wait()
     assert not (output / "public/certificate.json").exists()
 
-    assert release(env, output).wait(600) == 0, said(env)[-6000:]
+    assert release(env, output).wait(1800) == 0, said(env)[-6000:]
     certificate = json.loads((output / "public/certificate.json").read_text())
     assert certificate["verdict"] == "holds"
     assert certificate["release"]["fingerprint"] in said(env)  # of the XCom
