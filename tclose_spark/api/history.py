@@ -14,7 +14,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import CERTIFICATE, HISTORY
 from tclose_spark.io.storage.folders import open_folder
-from tclose_spark.report.line import COLUMNS, history_entry
+from tclose_spark.report.line import COLUMNS, damage_translated, entries_of, history_entry
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,13 +58,13 @@ def history(output: str | PathLike[str]) -> History:
     output: of a run, with `public/` and `internal/`.
 
     Raises:
-        ConfigurationError: if there is no finished release.
+        ConfigurationError: if there is no finished release, or its files are damaged.
     """
     folder, session = fspath(output), LocalSession()
     internal, public = open_folder(f"{folder}/internal", session), open_folder(f"{folder}/public", session)
-    try:
+    with damage_translated(folder):
         if internal.exists(HISTORY):
-            return History(tuple(json.loads(internal.read(HISTORY))))
-        return History((history_entry(json.loads(public.read(CERTIFICATE))),))
-    except (OSError, ValueError):
-        raise ConfigurationError(f"{folder} has no finished release; expected the output folder of a run") from None
+            return History(entries_of(internal.read(HISTORY)))
+        if public.exists(CERTIFICATE):
+            return History((history_entry(json.loads(public.read(CERTIFICATE))),))
+    raise ConfigurationError(f"{folder} has no finished release; expected the output folder of a run")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.checks.atoms import Line, judge_line
+from tclose_spark.checks.atoms import JudgedLine, Line, judge_line
 from tclose_spark.checks.classes.class_table import (
     ClassMeasure,
     JudgedAttribute,
@@ -58,6 +58,7 @@ from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.domains import Counts, Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.people import People
 from tclose_spark.table.writing import listing
 
 
@@ -224,8 +225,8 @@ def verify_release(
     if of_people is not None:
         figures_of["people"] = of_people
     if judged_line is not None:
-        kept = 0 if profile.people is None or profile.people.members is None else profile.people.members.kept
-        figures_of["earlier"] = {**judged_line.figures, "kept": kept}
+        assert profile.people is not None
+        figures_of["earlier"] = {**judged_line.figures, **_not_as_they_are(profile.people, judged_line)}
     if risks is not None:
         figures_of["risks"] = risks.to_json()
     if (weight := spec.attributes.published_weight) is not None:
@@ -405,6 +406,15 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     if a.settings.l.recursive is not None:
         entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
     return entry
+
+
+def _not_as_they_are(people: People, line: JudgedLine) -> dict[str, int]:
+    """How many people are published as they were, withheld, and waiting: see `report/certificate.schema.json`."""
+    members = people.members
+    assert members is not None
+    newcomers = people.people - members.stayed - members.kept - members.withheld
+    waiting = newcomers - line.figures["newcomers"]["people"]
+    return {"kept": members.kept, "withheld": members.withheld, "waiting": waiting}
 
 
 def _people_figures(

@@ -119,8 +119,10 @@ def _achieved(guarantee: Mapping[str, Any], form: str) -> str:
 
 def _people(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The people of the input, if they are counted."""
-    people = certificate.get("people")
-    return [] if people is None else [("people", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
+    if (people := certificate.get("people")) is None:
+        return []
+    of_input = " of the input" if certificate.get("suppressed", {"rows": 0})["rows"] else ""
+    return [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
 
 
 def _profile(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -150,9 +152,12 @@ def _earlier(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     if (line := certificate.get("earlier")) is None:
         return []
     atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
+    named = {"withheld": "withheld", "waiting": "newcomers waiting"}
+    out = [f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))]  # older certificates have none
     return [
         ("release of its line", f"{line['number']}, {line['newcomers']['people']:,} people for the first time{kept}"),
         ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
+        *([("suppressed people", ", ".join(out))] if out else []),
     ]
 
 

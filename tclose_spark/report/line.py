@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from operator import itemgetter
 from typing import Any
+
+from tclose_spark.errors import ConfigurationError
 
 COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "issued": lambda entry: entry["issued"][:10],
@@ -14,10 +20,12 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "atoms": lambda entry: f"{entry['atoms']:,}",
     "smallest": lambda entry: f"{entry['smallest_atom']:,}",
     "k": lambda entry: str(entry["k"]),
-    "t": lambda entry: ", ".join(t or "-" for t in entry["t"].values()),
+    "t": lambda entry: ", ".join("-" if t is None else f"{float(Fraction(t)):g}" for t in entry["t"].values()),
     "NCP": lambda entry: "-" if entry["ncp"] is None else f"{entry['ncp']:.4f}",
 }
 """What the history of a table shows of each release, by column."""
+OTHERS = itemgetter("fingerprint", "input_rows", "of", "distinct")
+"""What an entry has for other readers."""
 
 
 def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,3 +53,37 @@ def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "distinct": {name: l_["distinct"]["required"] for name, l_ in guarantees["l"].items() if "distinct" in l_},
         "ncp": certificate["utility"]["ncp"],
     }
+
+
+def entries_of(history: str) -> tuple[Mapping[str, Any], ...]:
+    """The entries of a line (see `history_entry`), from the text of its `history.json`.
+
+    Raises:
+        ValueError, TypeError or KeyError: if it is damaged (see `damage_translated`).
+    """
+    entries = tuple(json.loads(history))
+    for entry in entries:
+        OTHERS(entry)
+        for write in COLUMNS.values():
+            write(entry)
+    if not entries:
+        raise ValueError("no entry")
+    return entries
+
+
+@contextmanager
+def damage_translated(where: str) -> Iterator[None]:
+    """Raises ConfigurationError if the body fails because JSON of a finished release is damaged, or lacks a key. where:
+    the output, for the message.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise ConfigurationError(
+            f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an older version of "
+            "tclose_spark made it; put it back from a copy, or release the table again"
+        ) from None
+    except (ValueError, TypeError, AttributeError):
+        raise ConfigurationError(
+            f"{where}: the certificate or the evidence is damaged; put it back from a copy"
+        ) from None

@@ -32,12 +32,13 @@ from tclose_spark.stages.insensitive import OF_WEIGHTS, guard_insensitive
 from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
 from tclose_spark.stages.line.membership import members_of, split_kept
 from tclose_spark.stages.line.requirements import (
+    column_types,
     ground_distances,
+    kept_note,
     members_line,
-    person_type,
     recognized_note,
     require_known_people,
-    require_person_type,
+    require_same_types,
 )
 from tclose_spark.stages.preparation import (
     BROKEN,
@@ -50,14 +51,14 @@ from tclose_spark.stages.preparation import (
     wrong_type,
 )
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
-from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, staged_batches, write_batch
+from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, read_batches, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
 from tclose_spark.stages.staging.sealed_settings import sealed_secret, sealed_settings
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, no_value, not_of_type
+from tclose_spark.table.columns.preparing import as_text, is_damaged, no_value, not_of_type
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.columns.weights import MOST_PEOPLE, MOST_WEIGHT
 from tclose_spark.table.dictionaries import coded, decoded
@@ -110,9 +111,9 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     }
     record["sealed"] = sealed_settings(run)
     if run.spec.attributes.person is not None:
-        record["secret_of_people"] = sealed_secret(run)
+        record["secret_of_people"] = sealed_secret(run.secret)
         record["distances"] = ground_distances(run)
-        record["person_type"] = person_type(schema_of(table), run.spec.attributes.person.column)
+        record["types"] = column_types(schema_of(table), run.spec)
     if earlier is not None and profile.people is not None and profile.people.members is not None:
         record["earlier"] = {"releases": list(earlier.history), "atoms": str(earlier.fingerprint())}
         run.announce(members_line(profile.people.members))
@@ -155,7 +156,7 @@ def profile_table(
     preparation = Preparation.of(schema, spec, secret, continued=earlier is not None)
     members, count, records = None, None, None
     if earlier is not None and spec.attributes.person is not None:
-        require_person_type(schema, spec.attributes.person.column, earlier.person_type)
+        require_same_types(column_types(schema, spec), spec, earlier.types)
         records = earlier.records(spec, preparation.columns) if spec.output.leavers == "keep" else None
         members, count = members_of(table, spec, secret, earlier.atoms(), records)
     with errors_translated(source):
@@ -174,7 +175,12 @@ def profile_table(
     values = [value for histogram in counted.histograms for key in histogram for value in key]
     if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
         check_text(source)
-    profile, trees = _profile_of(table, spec, counted, hierarchies, version)
+    try:
+        profile, trees = _profile_of(table, spec, counted, hierarchies, version, staged_batches(session, staged))
+    except InputError as error:
+        if count is not None and (kept := count().kept):
+            error.reword(lambda text: f"{text}. {kept_note(kept)}")
+        raise
     if count is not None and profile.people is not None:
         require_known_people(count())
         profile = replace(profile, people=replace(profile.people, members=count()))
@@ -182,9 +188,14 @@ def profile_table(
 
 
 def _profile_of(
-    table: Table, spec: ReleaseSpec, counted: Counted, hierarchies: Mapping[str, Hierarchy], version: int | None
+    table: Table,
+    spec: ReleaseSpec,
+    counted: Counted,
+    hierarchies: Mapping[str, Hierarchy],
+    version: int | None,
+    staged: Table,
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile and hierarchies of a table with these tallies.
+    """The profile and hierarchies of a table with these tallies. staged: its staged batches.
 
     Raises:
         InputError: with all values that columns may not hold.
@@ -198,7 +209,7 @@ def _profile_of(
     for place, (name, settings) in enumerate(quasi.items()):
         values = {key[0]: n for key, n in histograms[place].items()}
         with problems.gathered():
-            _check_quasi(table, name, place, settings, counted)
+            _check_quasi(table, staged, name, place, settings, counted)
             trees |= build_hierarchies(spec.attributes, {name: values})
             domains.append(
                 replace(_numeric_domain(name, counted, table, settings), drawn=counted.drawn[name].by_code())
@@ -348,7 +359,7 @@ def _check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
         )
 
 
-def _check_quasi(table: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
+def _check_quasi(table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
     """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
     missing, or if some are and bounds are to be published.
     """
@@ -367,7 +378,7 @@ def _check_quasi(table: Table, name: str, place: int, quasi: QuasiIdentifier, co
         problems.add(InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"))
     elif quasi.is_numeric and absent < rows:
         with problems.gathered():
-            _check_range(table, name, counted, quasi)
+            _check_range(_domain_of_values(name, counted.ranges[name], table, quasi), quasi, staged, f"q{place}")
         if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
             error = InputError(
                 f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot express; "
@@ -406,24 +417,29 @@ def _numeric_domain(name: str, counted: Counted, table: Table, settings: QuasiId
     return replace(domain, low=ends[0], high=ends[1], known=True)
 
 
-def _check_range(table: Table, name: str, counted: Counted, settings: QuasiIdentifier) -> None:
-    """Raises InputError if values are outside of the range of the run file."""
+def _check_range(domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, column: str) -> None:
+    """Raises InputError if values are outside of the range of the run file. domain: of the values. staged: batches with
+    them, in this column.
+    """
     if settings.limits is None:
         return
-    domain = _domain_of_values(name, counted.ranges[name], table, settings)
     low, high = (end * domain.scale for end in settings.limits)
     if low <= Fraction(str(domain.low)) and Fraction(str(domain.high)) <= high:
         return
     write = NumericLabels(domain.kind == "integer", None, domain.calendar).write
 
-    def outside(column: pa.Array) -> pa.Array:
-        numbers = judged_values(column, settings).unique()
-        wrong = {x: write(x) for x in numbers.drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
-        return pa.array([wrong[x] for x in judged_values(column, settings).to_pylist() if x in wrong], pa.string())
+    def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in read_batches(batch.column(0) for batch in batches):
+            yield pa.RecordBatch.from_arrays([batch[column]], names=[domain.name])
 
-    found = wrong_values(table, name, "outside of its range", outside)
+    def outside(numbers: pa.Array) -> pa.Array:
+        wrong = {x: write(x) for x in numbers.unique().drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
+        return pa.array([wrong[x] for x in numbers.to_pylist() if x in wrong], pa.string())
+
+    schema = pa.schema([(domain.name, pa.int64() if domain.kind == "integer" else pa.float64())])
+    found = wrong_values(map_batches(staged, numbers, schema), domain.name, "outside of its range", outside)
     raise InputError(
-        f"attributes.quasi_identifiers.{name}.range: {found.values} values in {found.rows} rows are outside "
+        f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} rows are outside "
         f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
         values=found.listed,
     )

@@ -67,6 +67,18 @@ def dag(env: Mapping[str, str]) -> Iterator[Any]:
         yield bag.dags["tclose_demo"]
 
 
+def test_a_table_that_is_released_every_month(env: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, value in {**env, "TCLOSE_RUN_FILE": str(ROOT / "conf/every_month.yaml")}.items():
+        monkeypatch.setenv(key, value)
+    from airflow.dag_processing.dagbag import DagBag
+
+    (monthly,) = DagBag(dag_folder=str(DAG_FILE.parent)).dags.values()
+    assert monthly.dag_id == "tclose_every_month"
+    assert monthly.params["overwrite"] is True  # a line replaces its own output
+    (asset,) = monthly.get_task("certificate").outlets
+    assert asset.uri.endswith("build/every_month/public")
+
+
 def test_it_has_a_task_a_stage_in_order(dag: Any) -> None:
     order = [task.task_id for task in dag.topological_sort()]
     assert [name for name in order if name in STAGES] == list(STAGES)
@@ -208,9 +220,9 @@ def said(env: Mapping[str, str]) -> str:
     return "".join(file.read_text(errors="replace") for file in Path(env["AIRFLOW_HOME"]).glob("*.log"))
 
 
-def release(env: Mapping[str, str], output: Path) -> subprocess.Popen[bytes]:
-    conf = json.dumps({"output": str(output), "overwrite": True})
-    return airflow(env, "dags", "test", "tclose_demo", "--dagfile-path", str(DAG_FILE), "--conf", conf)
+def release(env: Mapping[str, str], output: Path, name: str = "demo", *overrides: str) -> subprocess.Popen[bytes]:
+    conf = json.dumps({"output": str(output), "overwrite": True, "overrides": overrides})
+    return airflow(env, "dags", "test", f"tclose_{name}", "--dagfile-path", str(DAG_FILE), "--conf", conf)
 
 
 def wait_for_anonymize(state: Path, process: subprocess.Popen[bytes]) -> None:
@@ -222,18 +234,48 @@ def wait_for_anonymize(state: Path, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.2)
 
 
-def test_a_run_that_is_killed_and_run_again(env: dict[str, str], home: Path, tmp_path: Path) -> None:
-    tclose, output = [str(BIN / "python"), "-m", "tclose_spark"], tmp_path / "out"
+@pytest.fixture(scope="module")
+def people(env: dict[str, str], home: Path) -> Path:
+    """A table of 2,000 people; Airflow's database is ready."""
+    tclose = [str(BIN / "python"), "-m", "tclose_spark"]
     subprocess.run([*tclose, "generate", "--rows", "2000", "--output", str(home / "demo")], env=env, check=True)
     assert airflow(env, "db", "migrate").wait(300) == 0, said(env)
+    return home / "demo/people.parquet"
 
+
+def write_version(people: Path, table: Path, first: int, last: int) -> None:
+    """Appends rows of people to a Delta table."""
+    code = (
+        "import sys, deltalake, pyarrow.parquet as pq; source, table, first, last = sys.argv[1:]; "
+        "rows = pq.read_table(source).slice(int(first), int(last) - int(first)); "
+        "deltalake.write_deltalake(table, rows, mode='append')"
+    )
+    subprocess.run([str(BIN / "python"), "-c", code, str(people), str(table), str(first), str(last)], check=True)
+
+
+def test_two_months_of_a_table(env: dict[str, str], people: Path, tmp_path: Path) -> None:
+    """Each new version of the input is released as the one that continues the last."""
+    table, output = tmp_path / "town", tmp_path / "out"
+    monthly = {**env, "TCLOSE_RUN_FILE": str(ROOT / "conf/every_month.yaml")}
+    overrides = [f"input.path={table}", "input.format=delta", f"output.after={output}"]
+    for month, (first, last) in enumerate([(0, 1500), (1500, 2000)]):
+        write_version(people, table, first, last)
+        assert release(monthly, output, "every_month", *overrides).wait(1800) == 0, said(env)[-6000:]
+        certificate = json.loads((output / "public/certificate.json").read_text())
+        assert certificate["input"] == {"rows": last, "version": month}
+    assert certificate["earlier"]["number"] == 2
+    assert certificate["earlier"]["newcomers"]["people"] + certificate["earlier"]["waiting"] == 500
+
+
+def test_a_run_that_is_killed_and_run_again(env: dict[str, str], people: Path, tmp_path: Path) -> None:
+    tclose, output = [str(BIN / "python"), "-m", "tclose_spark"], tmp_path / "out"
     killed = release(env, output)
     wait_for_anonymize(output / "internal/staging/run.json", killed)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     assert not (output / "public/certificate.json").exists()
 
-    assert release(env, output).wait(600) == 0, said(env)[-6000:]
+    assert release(env, output).wait(1800) == 0, said(env)[-6000:]
     certificate = json.loads((output / "public/certificate.json").read_text())
     assert certificate["verdict"] == "holds"
     assert certificate["release"]["fingerprint"] in said(env)  # of the XCom

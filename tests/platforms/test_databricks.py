@@ -33,6 +33,10 @@ def test_the_job_is_one_to_databricks_models(bundle: Any) -> None:
     jobs = pytest.importorskip("databricks.bundles.jobs")
     (made,) = [jobs.Job.from_dict(job) for job in bundle["resources"]["jobs"].values()]
     assert len(made.tasks) == 6
+    (line,) = [line for line in (BUNDLE / "resources/release.job.yml").read_text().splitlines() if "# trigger:" in line]
+    job = {name: value for name, value in bundle["resources"]["jobs"]["tclose_release"].items() if name != "schedule"}
+    triggered = jobs.Job.from_dict({**job, **yaml.safe_load(line.strip("# "))})
+    assert [table.path for table in triggered.trigger.table_update.table_names] == ["var.input_table"]
     wrong = copy.deepcopy(bundle["resources"]["jobs"]["tclose_release"])
     wrong["tasks"][0]["python_wheel_task"]["entrypoint"] = "x"
     with pytest.raises(Exception, match="entrypoint"):

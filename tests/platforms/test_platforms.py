@@ -76,6 +76,25 @@ def test_the_bundles_tasks_are_commands_of_this_package(job: Any, tmp_path: Path
         assert (spec.input.path, spec.output.table) == ("a.b.input_table", "a.b.output_table")
 
 
+def test_a_monthly_run_of_the_bundle_continues_its_own_output(job: Any) -> None:
+    variables = yaml.safe_load((BUNDLE / "databricks.yml").read_text())["variables"]
+    *_, of_input, output, table, _ = job["tasks"][0]["python_wheel_task"]["parameters"]
+    sets = [
+        re.sub(r"\{\{job\.parameters\.(\w+)\}\}", lambda m: variables[m[1]]["default"], x)
+        for x in (of_input, output, table)
+    ]
+    spec = load_spec(BUNDLE / "every_month.yaml", [option.removeprefix("--set=") for option in sets])
+    assert spec.output.after == spec.output.path
+    assert (spec.input.path, spec.output.table) == ("main.raw.patients", "main.released.patients")
+    assert spec == load_spec(BUNDLE / "every_month.yaml")
+
+
+def test_the_bundles_trigger_waits_for_the_input() -> None:
+    lines = (BUNDLE / "resources/release.job.yml").read_text().splitlines()
+    (trigger,) = [yaml.safe_load(line.strip("# ")) for line in lines if "# trigger:" in line]
+    assert trigger["trigger"]["table_update"]["table_names"] == ["${var.input_table}"]
+
+
 def test_the_bundles_secret_is_a_reference(job: Any) -> None:
     (cluster,) = job["job_clusters"]
     secret = cluster["new_cluster"]["spark_env_vars"]["TCLOSE_SECRET"]

@@ -54,7 +54,7 @@ def atoms_of(releases: Sequence[Shown]) -> dict[tuple[int, Any], list[int]]:
 @promises(
     "Every atom has at least k people, and meets every t and l by itself in the release that publishes it first.",
     "The certificate lists the fingerprints of the earlier releases, the number of atoms, and the smallest.",
-    "the number of atoms, of newcomers and of kept people, and the fingerprints of earlier releases",
+    "the number of atoms, of newcomers, and of kept, withheld and waiting people, and the fingerprints of earlier",
 )
 def test_atoms_are_classes_by_themselves(line: Line) -> None:
     releases, certificates, _ = line
@@ -68,6 +68,8 @@ def test_atoms_are_classes_by_themselves(line: Line) -> None:
     assert entry["atoms"]["all"] == len(atoms)
     assert entry["atoms"]["smallest"] == min(map(len, atoms.values()))
     assert entry["newcomers"]["people"] == sum(len(people) for (place, _), people in atoms.items() if place == 2)
+    suppressed = certificates[2]["people"]["people"] - len(releases[2].class_of)
+    assert entry["withheld"] + entry["waiting"] == suppressed
 
 
 @promises(

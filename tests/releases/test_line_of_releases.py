@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 import shutil
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
@@ -13,9 +15,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from jsonschema import Draft202012Validator
+from oracle.distances import distance, shares
 from people import list_again, run_stages
 from town import DISEASES, ROLES, Shown, cells, first_shown, forget_successor, months, rows
 from typer.testing import CliRunner
@@ -89,6 +93,98 @@ def test_every_intersection_and_difference_is_a_union_of_atoms(leavers: str, see
     assert len(releases[0].class_of) == 120
 
 
+# --- kinds of tables
+
+
+def by_number(town: Mapping[str, Any], column: str, value_of: Callable[[int, Any], Any]) -> dict[str, Any]:
+    """The town with other values of a column, which follow from a person's number and value."""
+    changed = [value_of(int(one[1:]), x) for one, x in zip(town["id"], town[column], strict=True)]
+    return {**town, column: changed}
+
+
+def with_ranks(ranks: Sequence[Any]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    return lambda town: by_number(town, "disease", lambda _, disease: ranks[DISEASES.index(disease)])
+
+
+def with_gaps(town: Mapping[str, Any]) -> dict[str, Any]:
+    """A fifth of the people have no age, and a seventh no sex."""
+    ageless = by_number(town, "age", lambda number, age: age if number % 5 else None)
+    return by_number(ageless, "sex", lambda number, sex: sex if number % 7 else None)
+
+
+def with_several_rows(town: Mapping[str, Any]) -> dict[str, Any]:
+    """Every third person has one row, two, and three, with other ages and diseases."""
+    at = [(i, row) for i, one in enumerate(town["id"]) for row in range(1 + int(one[1:]) % 3)]
+    found: dict[str, Any] = {name: [column[i] for i, _ in at] for name, column in town.items()}
+    found["age"] = [age + row for age, (_, row) in zip(found["age"], at, strict=True)]
+    found["disease"] = [
+        DISEASES[(DISEASES.index(disease) + row * int(one[1:])) % 4]
+        for disease, one, (_, row) in zip(found["disease"], found["id"], at, strict=True)
+    ]
+    return found
+
+
+ORDERED = {"distance": "ordered", "t": "0.4"}
+DATES = tuple(dt.date(2020, month, 1) for month in (1, 3, 4, 9))
+AGES = (12, 20, 35, 90)
+ANY = {"quasi": {"age": {"type": "numeric", "missing": "any"}, "sex": {"missing": "any"}}}
+KINDS: dict[str, tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], dict[str, Any], str | Sequence[Any]]] = {
+    "several rows": (with_several_rows, {}, "equal"),
+    "missing: any": (with_gaps, ANY, "equal"),
+    "listed order": (dict, {"sensitive": {"disease": {**ORDERED, "order": list(DISEASES)}}}, DISEASES),
+    "numbers": (with_ranks(AGES), {"sensitive": {"disease": ORDERED}}, AGES),
+    "dates": (with_ranks(DATES), {"sensitive": {"disease": ORDERED}}, DATES),
+}
+"""By kind of table: how it becomes of the town, what the run file says, and the ground distance of diseases."""
+
+
+def diseases_of(output: Path) -> dict[int, Counter[Any]]:
+    """The diseases of each published person."""
+    found = defaultdict[int, Counter[Any]](Counter)
+    for row in DeltaTable(str(output / "internal/people")).to_pyarrow_table().to_pylist():
+        if not row["suppressed"]:
+            found[row["person_hash"]][row["disease"]] += 1
+    return found
+
+
+@pytest.mark.parametrize("leavers", ["withhold", "keep"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_of_tables_of_each_kind(kind: str, leavers: str, release: Release) -> None:
+    """Over rows, and over people: who has few rows weighs as much as who has many."""
+    shape, roles, ground = KINDS[kind]
+    made = [
+        release(i, shape(town), after=i - 1 if i else None, leavers=leavers, **roles)[0]
+        for i, town in enumerate(islice(months(31, 120, arrive=0.5), 3))
+    ]
+    releases, diseases = [Shown.of(output) for output in made], [diseases_of(output) for output in made]
+    first = first_shown(releases)
+    atoms = defaultdict(list)
+    for person, place in first.items():
+        atoms[place, releases[place].class_of[person]].append(person)
+    assert {place for place, _ in atoms} == {0, 1, 2}, "newcomers in each release"
+    for (place, _), people in atoms.items():
+        assert len(people) >= K
+        for weight in (lambda counts: 1, lambda counts: Fraction(1, counts.total())):
+            assert (
+                distance(*(weighed(diseases[place], some, weight) for some in (people, diseases[place])), ground) <= T
+            )
+        for later, known in zip(releases[place:], diseases[place:], strict=True):
+            assert len({later.class_of.get(person) for person in people}) == 1
+            assert all(known[p] == diseases[place][p] for p in people if p in known)
+    for cell in cells(releases).values():
+        assert len({first[p] for p in cell}) == 1
+        assert len(cell) >= K
+
+
+def weighed(diseases: Mapping[int, Counter[Any]], people: Iterable[int], weight: Callable[[Any], Any]) -> Any:
+    """The distribution of some people's diseases. weight: of a row, from its person's."""
+    found: dict[Any, Fraction] = defaultdict(Fraction)
+    for person in people:
+        for disease, n in diseases[person].items():
+            found[disease] += n * weight(diseases[person])
+    return shares(found)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200))
 def test_intersections_of_drawn_histories(seed: int, release: Release) -> None:
@@ -137,8 +233,10 @@ def test_the_others_of_an_atom_are_withheld_if_one_leaves(release: Release) -> N
     gone = before.class_of.keys() - after.class_of.keys()
     (class_,) = {before.class_of[p] for p in gone}
     assert gone == {p for p, one in before.class_of.items() if one == class_}
-    assert certificate["suppressed"]["rows"] == len(gone) - 1 > 0
+    assert certificate["suppressed"]["rows"] == certificate["earlier"]["withheld"] == len(gone) - 1 > 0
     assert certificate["earlier"]["newcomers"] == {"people": 0, "atoms": 0}
+    assert certificate["earlier"]["waiting"] == 0
+    assert f"{len(gone) - 1} people are withheld" in (second / "public/report.html").read_text()
 
 
 def test_too_many_withheld_people_end_with_the_limit_that_would_do(release: Release) -> None:
@@ -159,6 +257,7 @@ def test_people_who_left_or_changed_are_kept_as_they_were(release: Release) -> N
     assert Shown.of(output).disease == first.disease
     assert certificate["earlier"]["kept"] == 2
     assert any("2 people are published as they were" in warning for warning in certificate["warnings"])
+    assert "people who are published as they were are counted among them" in (output / "public/report.html").read_text()
     whole = {p for p, class_ in first.class_of.items() if class_ == first.class_of[hashed("p7")]}
     gone: Mapping[str, Any] = town
     for person in town["id"]:
@@ -186,7 +285,9 @@ def test_newcomers_wait_if_they_are_too_few(release: Release) -> None:
     release(0, town)
     more = {name: [*column, *column[:3]] for name, column in town.items()} | {"id": [*town["id"], "a", "b", "c"]}
     output, certificate = release(1, more, after=0)
-    assert certificate["suppressed"]["rows"] == 3
+    assert certificate["suppressed"]["rows"] == certificate["earlier"]["waiting"] == 3
+    assert certificate["earlier"]["withheld"] == 0
+    assert "3 newcomers wait" in (output / "public/report.html").read_text()
     assert not Shown.of(output).class_of.keys() & {hashed("a"), hashed("b"), hashed("c")}
 
 
@@ -197,9 +298,9 @@ def test_atoms_that_are_too_far_from_the_new_table_are_merged(release: Release) 
     many |= {"id": [f"n{i}" if i >= 200 else p for i, p in enumerate(many["id"])]}
     many |= {"disease": [*town["disease"], *(["flu"] * 120 + town["disease"][:80])]}
     output, certificate = release(1, many, after=0)
-    second = Shown.of(output)
-    stayed = {class_: {second.class_of[p] for p in second.class_of if p in first.class_of} for class_ in [0]}[0]
-    assert len(stayed) < len(set(first.class_of.values()))
+    done = json.loads((output / "internal/run.json").read_text())["stages"]["anonymize"]["method"]
+    assert done["atoms_merged"] > 0
+    assert done["atoms"] == len(set(first.class_of.values()))
     assert certificate["guarantees"]["t"]["disease"]["achieved"] <= float(T)
 
 
@@ -256,12 +357,26 @@ def test_a_line_needs_an_earlier_release_of_people(release: Release) -> None:
         release(3, town, after=2)
 
 
-def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_has_one_secret(release: Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     town = next(months(9, 60))
     release(0, town)
     monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
-    with pytest.raises(ConfigurationError, match="another secret, so its people cannot be recognized"):
+    with pytest.raises(ConfigurationError, match=r"another secret, .*; set TCLOSE_SECRET to its secret"):
         release(1, town, after=0)
+    monkeypatch.delenv("TCLOSE_SECRET")
+    (tmp_path / "0/out/internal/secret").write_text("a random secret of a run that was refused")
+    with pytest.raises(ConfigurationError, match="; set TCLOSE_SECRET to its secret"):
+        release(1, town, after=0)
+    (tmp_path / "0/out/internal/secret").write_text(SECRET)
+    left = tmp_path / "1/out/internal/secret"
+    with pytest.raises(ConfigurationError, match=f"; move {left} away"):
+        release(1, town, after=0)
+    monkeypatch.setenv("TCLOSE_SECRET", "another secret than that of the first release")
+    with pytest.raises(ConfigurationError, match="; unset TCLOSE_SECRET"):
+        release(1, town, after=0)
+    monkeypatch.delenv("TCLOSE_SECRET")
+    left.unlink()
+    assert release(1, town, after=0)[1]["earlier"]["number"] == 2
 
 
 def test_the_secret_of_the_first_output_is_taken_over(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +461,7 @@ def test_people_of_another_type_are_not_taken_for_newcomers(release: Release) ->
     town = next(months(9, 60))
     numbered = {**town, "id": list(range(60))}
     release(0, numbered)
-    with pytest.raises(InputError, match="'id' is of type double, and was of type integer"):
+    with pytest.raises(InputError, match="'id' is of type double, and was of type bigint"):
         release(1, {**numbered, "id": [float(i) for i in range(60)]}, after=0)
 
 
@@ -393,6 +508,44 @@ def test_evidence_of_another_certificate_is_not_continued(release: Release) -> N
         release(1, town, after=0)
 
 
+@pytest.mark.parametrize("damage", ["[", "{}", "[]", "3", '["a"]', '[{"rows": 3}]'])
+def test_a_damaged_history_is_not_continued(damage: str, release: Release, tmp_path: Path) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    output, _ = release(1, town, after=0)
+    (output / "internal/history.json").write_text(damage)
+    with pytest.raises(ConfigurationError, match="was changed after its publication"):
+        release(2, town, after=1)
+    list_again(output)
+    for read in (lambda: release(2, town, after=1), lambda: tc.history(output)):
+        with pytest.raises(ConfigurationError, match=r"1/out: the certificate or the evidence .*damaged"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("file", "keys"),
+    [
+        ("internal/run.json", ("stages", "profile", "types")),
+        ("internal/run.json", ("stages", "profile", "distances")),
+        ("internal/run.json", ("stages", "report", "files")),
+        ("public/certificate.json", ("issued",)),
+        ("public/certificate.json", ("people", "rows_of_a_person")),
+    ],
+)
+def test_files_of_an_older_version_are_not_continued(file: str, keys: tuple[str, ...], release: Release) -> None:
+    town = next(months(9, 60))
+    output, _ = release(0, town)
+    found = whole = json.loads((output / file).read_text())
+    for key in keys[:-1]:
+        found = found[key]
+    del found[keys[-1]]
+    (output / file).write_text(json.dumps(whole))
+    if file.startswith("public"):
+        list_again(output)
+    with pytest.raises(ConfigurationError, match=f"lacks '{keys[-1]}', .* an older version of tclose_spark made it"):
+        release(1, town, after=0)
+
+
 @pytest.mark.parametrize("lost", ["public", "internal"])
 def test_an_output_without_one_of_its_folders_begins_no_new_line(
     lost: str, tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]
@@ -413,6 +566,85 @@ def test_kept_values_have_the_type_that_they_had(release: Release) -> None:
     release(0, dated, leavers="keep", quasi=of["date"])
     with pytest.raises(ConfigurationError, match="has values of 'age' as type date"):
         release(1, leaver(dated, "p7"), after=0, leavers="keep", quasi=of["timestamp"])
+
+
+TEXT, SHORT, LONG, DOUBLE = pa.string(), pa.int32(), pa.int64(), pa.float64()
+
+
+def typed(town: Mapping[str, Any], kind: pa.DataType, *columns: str) -> dict[str, pa.Array]:
+    """The town with columns of this type."""
+    table = rows(town)
+    return {name: table[name].cast(kind) if name in columns else table[name] for name in table.column_names}
+
+
+def in_grades(n: int) -> dict[str, Any]:
+    """A town whose sensitive attribute and a further column are numbers."""
+    town = next(months(9, n))
+    return {**town, "disease": [DISEASES.index(one) for one in town["disease"]], "area": [i % 3 for i in range(n)]}
+
+
+@pytest.mark.parametrize(
+    ("leavers", "column", "before", "now"),
+    [
+        ("keep", "age", TEXT, LONG),  # quasi-identifier
+        ("keep", "age", LONG, DOUBLE),
+        ("keep", "area", TEXT, LONG),  # insensitive
+        ("keep", "area", LONG, SHORT),
+        ("keep", "disease", DOUBLE, LONG),
+        ("withhold", "disease", LONG, DOUBLE),
+    ],
+)
+def test_columns_have_the_types_that_they_had(
+    leavers: str, column: str, before: pa.DataType, now: pa.DataType, release: Release, tmp_path: Path
+) -> None:
+    town, names = in_grades(60), {TEXT: "string", SHORT: "int", LONG: "bigint", DOUBLE: "double"}
+    given = {"leavers": leavers, "insensitive_attributes": ["area"]}
+    release(0, typed(town, before, column), **given)
+    with pytest.raises(InputError, match=f"'{column}' is of type {names[now]}, and was of type {names[before]}"):
+        release(1, typed(leaver(town, "p7"), now, column), after=0, **given)
+    assert not (tmp_path / "1/out/public/release").exists()
+
+
+def test_the_column_of_people_may_have_another_name(release: Release) -> None:
+    town = next(months(9, 60))
+    release(0, town)
+    renamed = {"whose" if name == "id" else name: column for name, column in town.items()}
+    _, certificate = release(1, renamed, after=0, person="whose")
+    assert certificate["release"]["rows"] == 60
+
+
+@pytest.mark.parametrize(("leavers", "before", "now"), [("keep", SHORT, LONG), ("withhold", LONG, SHORT)])
+def test_integers_may_have_another_size(leavers: str, before: pa.DataType, now: pa.DataType, release: Release) -> None:
+    """With kept rows, a larger one."""
+    town, given = in_grades(60), {"leavers": leavers, "insensitive_attributes": ["area"]}
+    columns = ("age", "area", "disease")
+    release(0, typed(town, before, *columns), **given)
+    _, certificate = release(1, typed(leaver(town, "p7"), now, *columns), after=0, **given)
+    assert certificate["earlier"]["kept"] == (leavers == "keep")
+    assert certificate["release"]["rows"] > 40
+
+
+@pytest.mark.parametrize(
+    ("quasi", "found"),
+    [
+        ({"age": {"type": "numeric", "range": [0, 89]}, "sex": {}}, r"age.range: 1 values in 1 rows are outside"),
+        (
+            {"age": {"type": "numeric"}, "sex": {"hierarchy": "../sexes.csv"}},
+            "'sex': its hierarchy lacks 1 value in 1 rows",
+        ),
+    ],
+)
+def test_ranges_and_hierarchies_cover_kept_rows(
+    quasi: dict[str, Any], found: str, release: Release, tmp_path: Path
+) -> None:
+    (tmp_path / "sexes.csv").write_text("f;*\nm;*\n")
+    town = next(months(9, 60))
+    town |= {"age": [*town["age"][:59], 90], "sex": [*town["sex"][:59], "x"]}
+    release(0, town, leavers="keep")
+    with pytest.raises(InputError, match=f"(?s){found}.*1 people who left or changed .*output.leavers: keep"):
+        release(1, leaver(town, "p59"), after=0, leavers="keep", quasi=quasi)
+    problems = json.loads((tmp_path / "1/out/internal/problems.json").read_text())
+    assert [value["rows"] for value in problems["values"]] == [1]
 
 
 @pytest.mark.parametrize("order", ["value", "frequency"])
@@ -527,6 +759,7 @@ def test_the_history_of_a_table(release: Release, tmp_path: Path) -> None:
     lines = done.output.splitlines()
     assert len(lines) == 4
     assert [line.split()[2] for line in lines[1:]] == [str(c["release"]["rows"]) for c in certificates]
+    assert [line.split()[9] for line in lines] == ["t", "0.4", "0.4", "0.4"]
     assert "suppressed rows" in plot.read_text()
     entries = json.loads(CliRunner().invoke(app, ["history", str(tmp_path / "2/out"), "--json"]).output)
     assert [entry["fingerprint"] for entry in entries] == [c["release"]["fingerprint"] for c in certificates]
@@ -548,11 +781,18 @@ def test_certificate_report_and_console_have_the_line(
     output, certificate = release(1, town[1], after=0)
     schema = json.loads((Path(tc.__file__).parent / "report/certificate.schema.json").read_text())
     Draft202012Validator(schema).validate(json.loads(json.dumps(certificate)))
-    assert "Earlier releases of this table" in (output / "public/report.html").read_text()
+    reports = [(made / "public/report.html").read_text() for made in (tmp_path / "0/out", output)]
+    assert ["Earlier releases of this table" in report for report in reports] == [False, True]
+    assert ["They cover this table alone." in report for report in reports] == [True, False]
+    assert "the earlier releases of its line. Other tables" in reports[1]
     forget_successor(tmp_path / "0/out")
+    left = leaver(town[1], "p7")
+    pq.write_table(rows(left), tmp_path / "1/people.parquet")
     code, told, _ = tclose(
         "release", tmp_path / "1/run.yaml", "--after", tmp_path / "0/out", "--set", "output.path=third"
     )
     assert code == 0
     assert "release of its line" in told
     assert f"2, {certificate['earlier']['newcomers']['people']} people for the first time" in told
+    assert f"people of the input {len(left['id'])}, one with 1 rows" in " ".join(told.split())
+    assert re.search(r"suppressed people +\d+ withheld\n", told)

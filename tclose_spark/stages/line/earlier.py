@@ -16,7 +16,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
-from tclose_spark.report.line import history_entry
+from tclose_spark.report.line import damage_translated, entries_of, history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.line.published_atoms import published_atoms
 from tclose_spark.stages.line.requirements import require_evidence, require_same_requirements
@@ -33,7 +33,7 @@ class EarlierRelease:
 
     internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its public files.
     history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
-    person_type: see `person_type`.
+    types: see `column_types`.
     """
 
     session: Session
@@ -41,7 +41,7 @@ class EarlierRelease:
     certificate: Mapping[str, Any]
     files: Digests
     history: tuple[Mapping[str, Any], ...]
-    person_type: str
+    types: Mapping[str, str]
 
     @property
     def next_number(self) -> int:
@@ -135,10 +135,13 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             "If nobody has seen it, remove its folders first"
         )
     require_no_other_successor(run)
-    try:
-        certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
-    except ValueError:
-        raise ConfigurationError(f"output.after: the certificate or the evidence in {after} is damaged") from None
+    with damage_translated(f"output.after: {after}"):
+        return _continued(run, after, internal, public)
+
+
+def _continued(run: Run, after: str, internal: Folder, public: Folder) -> EarlierRelease:
+    """The release in the folder `after`. Raises as `earlier_release` does, and if a file is damaged."""
+    certificate, state = json.loads(public.read(CERTIFICATE)), json.loads(internal.read(STATE))
     require_evidence(after, internal, state, run)
     if public.sha256(CERTIFICATE) != state["stages"]["report"]["files"]["public"][CERTIFICATE]:
         raise ConfigurationError(
@@ -150,7 +153,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             f"output.after: in the release in {after}, rows of a person may be in several classes, so its classes are "
             "no atoms; release it with attributes.person: {rows: together}"
         )
-    history = tuple(json.loads(internal.read(HISTORY))) if internal.exists(HISTORY) else (history_entry(certificate),)
+    history = entries_of(internal.read(HISTORY)) if internal.exists(HISTORY) else (history_entry(certificate),)
     require_same_requirements(run.spec, history)
     return EarlierRelease(
         session=run.session,
@@ -158,7 +161,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         certificate=certificate,
         files=state["stages"]["report"]["files"]["public"],
         history=history,
-        person_type=state["stages"]["profile"]["person_type"],
+        types=state["stages"]["profile"]["types"],
     )
 
 

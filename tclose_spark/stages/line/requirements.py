@@ -11,13 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
-from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, Run
+from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, SECRET_VARIABLE, Run, secret_from_environment
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.people import Members
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+"""From the smallest to the largest."""
 
 
 def require_known_people(members: Members) -> None:
@@ -29,19 +32,33 @@ def require_known_people(members: Members) -> None:
         )
 
 
-def person_type(schema: pa.Schema, column: str) -> str:
-    """The type of the column of people, as far as it decides their hashes: all integers are alike."""
-    field = schema.field(column)
-    return "integer" if pa.types.is_integer(field.type) else type_name(field)
+def column_types(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, str]:
+    """The type of each column of the input that a release is made of, and of that of its people, as Spark names it."""
+    person = [] if spec.attributes.person is None else [spec.attributes.person.column]
+    return {name: type_name(schema.field(name)) for name in [*spec.attributes.inputs, *person]}
 
 
-def require_person_type(schema: pa.Schema, column: str, earlier: str) -> None:
-    """Raises InputError if the column of people has another type than in the earlier input: nobody would be known."""
-    if (now := person_type(schema, column)) != earlier:
-        raise InputError(
-            f"attributes.person: column {column!r} is of type {now}, and was of type {earlier} in the earlier release; "
-            "expected the same type, so that people are recognized"
-        )
+def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Mapping[str, str]) -> None:
+    """Requires the types of the earlier input: of sensitive values and people, which are compared with earlier ones,
+    and of all columns if rows are kept. An integer may be of another size; not of a smaller one if rows are kept.
+
+    types, earlier: see `column_types`.
+
+    Raises:
+        InputError: if a column has another type.
+    """
+    keeps, person = spec.output.leavers == "keep", spec.attributes.person
+    compared = [*spec.attributes.sensitive_attributes, *([] if person is None else [person.column])]
+    for name in [name for name in types if name in earlier and (keeps or name in compared)]:
+        now, before = types[name], earlier[name]
+        if now in INTEGERS and before in INTEGERS:
+            narrower = keeps and name in spec.attributes.inputs and INTEGERS.index(now) < INTEGERS.index(before)
+            before = before if narrower else now
+        if now != before:
+            raise InputError(
+                f"output.after: column {name!r} is of type {now}, and was of type {before} in the earlier release; "
+                "expected the same type, so that people are recognized and their values can be compared"
+            )
 
 
 def recognized_note(members: Members) -> list[str]:
@@ -50,6 +67,14 @@ def recognized_note(members: Members) -> list[str]:
     whole = there + members.left
     few = f"only {there:,} of {whole:,} people of earlier releases are in the input; are identifiers written alike?"
     return [few] if 2 * there < whole else []
+
+
+def kept_note(kept: int) -> str:
+    """A note for an error that names values, which those of kept rows may be."""
+    return (
+        f"{kept:,} people who left or changed are published as they were in the earlier release (output.leavers: "
+        "keep), and ranges and hierarchies have to cover their values, too"
+    )
 
 
 def ground_distances(run: Run) -> dict[str, str]:
@@ -81,10 +106,10 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
             f"output.after: the release in {after} does not count people (attributes.person), or an older version of "
             "tclose_spark made it; release it again"
         )
-    if profiled["secret_of_people"] != sealed_secret(run):
+    if profiled["secret_of_people"] != sealed_secret(run.secret):
         raise ConfigurationError(
             f"output.after: the release in {after} was made with another secret, so its people cannot be recognized; "
-            "set TCLOSE_SECRET to its secret, or leave it unset if that is in internal/secret"
+            + _remedy(internal, profiled["secret_of_people"], run)
         )
     if other := [
         name for name, hashed in ground_distances(run).items() if profiled["distances"].get(name, hashed) != hashed
@@ -97,6 +122,15 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
     if changed := differences(expected, digests(internal, names)):
         raise ConfigurationError(f"output.after: {internal.path()} was changed after its publication: {changed[0]}")
+
+
+def _remedy(earlier: Folder, sealed: str, run: Run) -> str:
+    """How a run gets the secret of the earlier release, whose evidence is in `earlier`. sealed: see `sealed_secret`."""
+    if not earlier.exists("secret") or sealed_secret(earlier.read("secret").strip()) != sealed:
+        return f"set {SECRET_VARIABLE} to its secret"
+    if secret_from_environment() is not None:
+        return f"unset {SECRET_VARIABLE}, and the run takes that in {earlier.path('secret')}"
+    return f"move {run.internal.path('secret')} away, which another run left there, and the run takes over its secret"
 
 
 def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any], ...]) -> None:

@@ -10,9 +10,9 @@ from tclose_spark.io.run import Run
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 
-def sealed_secret(run: Run) -> str:
-    """A keyed hash that is equal for runs with equal secrets, whose hashes of people can be compared."""
-    return hmac.new(run.secret.encode(), b"people", hashlib.sha256).hexdigest()
+def sealed_secret(secret: str) -> str:
+    """A keyed hash that is equal for equal secrets of runs, whose hashes of people can be compared."""
+    return hmac.new(secret.encode(), b"people", hashlib.sha256).hexdigest()
 
 
 def sealed_settings(run: Run) -> str:
