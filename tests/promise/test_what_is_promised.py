@@ -618,7 +618,7 @@ def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role
         assert not values & set(re.findall(r"[\w -]+", release.public_text))
 
 
-@promises("It has no column statistics and no history.", "Its rows are ordered by their released values only.")
+@promises("It has no column statistics.", "Its rows are ordered by their released values only.")
 def test_it_has_no_statistics_no_history_and_no_order_of_rows(release: Finished) -> None:
     public = release.output / "public"
     (log_file,) = (public / "release/_delta_log").iterdir()

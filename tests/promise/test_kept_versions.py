@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from people import list_again
+from promise_page import promises
 from town import ROLES, months, rows
 from typer.testing import CliRunner
 
@@ -45,6 +46,7 @@ def table_at(output: Path, version: int | None = None) -> pa.Table:
     return DeltaTable(str(output / "public/release"), version).to_pyarrow_table()
 
 
+@promises("It has no history, except the earlier releases that `output.keep_versions` keeps.")
 def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next, open_run: Callable[..., Run]) -> None:
     next_month()
     first = table_at(out)
@@ -111,6 +113,9 @@ STRANGE = {"path": "x.parquet", "deletionTimestamp": 1, "dataChange": True}
 ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
 
 
+@promises(
+    "With `output.keep_versions`, it holds one for each release, which also removes the files of the release before."
+)
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
