@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.figures import closeness_ratios, figures_of_block, rows_lost
 from tclose_spark.methods.closeness_tree.carve.tree import Tree, TreeGrowth, grow
@@ -51,6 +53,17 @@ def _sweeps(rows: int, effort: Effort) -> int:
 def _exchanged(
     block: Block, field: list[tuple[Tree, IntArray]], sweeps: int, rounds: int
 ) -> list[tuple[Tree, IntArray]]:
-    """Each tree with its classes after an exchange, the least loss first."""
-    after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in field]
+    """Each tree with its classes after an exchange, the least loss first. Of trees whose rows are in the same classes,
+    as most of those of a few rows are, the first one stands for all.
+    """
+    apart: dict[bytes, tuple[Tree, IntArray]] = {}
+    for tree, classes in field:
+        apart.setdefault(_in_order_of_rows(classes).tobytes(), (tree, classes))
+    after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in apart.values()]
     return sorted(after, key=lambda end: rows_lost(block, end[1]))
+
+
+def _in_order_of_rows(classes: IntArray) -> IntArray:
+    """The classes, numbered in the order of their first rows."""
+    _, first, number = np.unique(classes, return_index=True, return_inverse=True)
+    return first.argsort().argsort()[number]

@@ -202,6 +202,22 @@ def test_the_best_tree_is_kept_and_small_blocks_are_annealed_from_several():
     assert len(set(ends)) > 1
 
 
+def test_trees_with_the_same_classes_are_exchanged_once(monkeypatch: pytest.MonkeyPatch):
+    """The trees of a few rows are mostly alike, and thousands of rounds are for each."""
+    problem, _ = make_problem(town(12), {"disease": {"t": "0.5"}}, k=5)
+    block, _ = Dense(problem.attributes, problem.spec.privacy.k).block(problem.sample)
+    starts: list[set[frozenset[int]]] = []
+
+    def watched(block: Any, classes: Any, *effort: Any) -> Any:
+        starts.append({frozenset(np.flatnonzero(classes == number)) for number in np.unique(classes)})
+        return exchange(block, classes, *effort)
+
+    monkeypatch.setattr(classes_module, "exchange", watched)
+    heats = ((9, 1), (9, 1))
+    put_into_classes(block, GROWTHS[0], Effort(trees=9, sweeps=1, heats=heats, sample_rows=1, rows_per_task=1))
+    assert starts.count(starts[-1]) <= 1 + len(heats)
+
+
 def test_more_effort_loses_no_more():
     problem, rows = make_problem(town(1500), {"disease": {"t": "0.2"}}, k=5)
 
