@@ -13,6 +13,7 @@ from tclose_spark.api.stages import run_stage
 from tclose_spark.api.suggest import suggest
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, TcloseError, UnreachableError
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
+from tclose_spark.methods.exact.settings import Exact
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.microaggregation.settings import Microaggregation
 from tclose_spark.methods.sabre.settings import Sabre
@@ -42,6 +43,7 @@ __all__ = [
     "Comparison",
     "ConfigurationError",
     "Diversity",
+    "Exact",
     "Explanation",
     "Fragmentation",
     "GuaranteeError",

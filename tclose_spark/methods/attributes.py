@@ -238,17 +238,18 @@ def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes
     return far.astype(bool)
 
 
+def are_diverse(classes: Histograms, attribute: ResolvedSensitive) -> NDArray[np.bool_]:
+    """Whether each class has the required l-diversity, shape (groups,)."""
+    required = attribute.l
+    diverse = diversity.distinct(classes) >= (required.distinct or 1)
+    if required.entropy is not None:
+        diverse &= diversity.entropy_margins(classes, required.entropy) >= 0
+    if required.recursive is not None:
+        margins = diversity.recursive_margins(classes, required.recursive.c, required.recursive.l)
+        diverse &= (margins > 0).astype(np.bool_)
+    return diverse
+
+
 def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> bool:
     """Whether all classes have the required l-diversity."""
-    required = attribute.l
-    for part in parts:
-        if required.distinct is not None and diversity.distinct(part).min() < required.distinct:
-            return False
-        if required.entropy is not None and diversity.entropy_margins(part, required.entropy).min() < 0:
-            return False
-        if (
-            required.recursive is not None
-            and min(diversity.recursive_margins(part, required.recursive.c, required.recursive.l)) <= 0
-        ):
-            return False
-    return True
+    return all(are_diverse(part, attribute).all() for part in parts)

@@ -19,7 +19,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive, are_diverse
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import remaining_values
 
@@ -51,7 +51,7 @@ class PeopleRequirement:
                 broken |= distance.distances(classes) > float(a.t) - MARGIN
             if a.l.entropy is not None or a.l.recursive is not None:
                 firsts, some = self._firsts(a, group, cell, rows)
-                broken[some] |= ~_are_diverse(firsts, a)
+                broken[some] |= ~are_diverse(firsts, a)
         return broken
 
     def poor(self, group: IntArray, cell: IntArray, rows: IntArray, groups: int) -> NDArray[np.bool_]:
@@ -86,16 +86,6 @@ class PeopleRequirement:
         some, place = np.unique(group[first], return_inverse=True)
         values = self.attributes.cells[cell[first], a.column]
         return Histograms.tally(place, values, rows[first], len(some), len(a.domain.values)), some
-
-
-def _are_diverse(firsts: Histograms, a: ResolvedSensitive) -> NDArray[np.bool_]:
-    """Which histograms of people have the entropy and the recursive l of an attribute."""
-    diverse = np.ones(firsts.groups, dtype=np.bool_)
-    if a.l.entropy is not None:
-        diverse &= diversity.entropy_margins(firsts, a.l.entropy) >= 0
-    if a.l.recursive is not None:
-        diverse &= (diversity.recursive_margins(firsts, a.l.recursive.c, a.l.recursive.l) > 0).astype(np.bool_)
-    return diverse
 
 
 def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:

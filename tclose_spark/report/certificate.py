@@ -92,6 +92,7 @@ def build_certificate(
             "smallest_class": figures["smallest_class"],
             "largest_class": figures["largest_class"],
             "discernibility": figures["discernibility"],
+            **({"optimum": figures["optimum"]} if "optimum" in figures else {}),
         },
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),

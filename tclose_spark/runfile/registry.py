@@ -28,6 +28,7 @@ MODULES = {
     "t_incognito": "tclose_spark.methods.t_incognito.method",
     "microaggregation": "tclose_spark.methods.microaggregation.method",
     "sabre": "tclose_spark.methods.sabre.method",
+    "exact": "tclose_spark.methods.exact.method",
 }
 DEFAULT = next(iter(MODULES))
 GROUP = "tclose_spark.methods"

@@ -83,6 +83,9 @@ def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fold
     profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
     figures = {**figures, "warnings": [*figures["warnings"], *more]}
+    made = state["stages"]["anonymize"]["method"]
+    if "optimum" in made and "earlier" not in profiled:  # whose people stay in their classes
+        figures["optimum"] = made["optimum"]
     columns = schema_of(read_delta(run.session, folder.path("release"))).names
     return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
 

@@ -315,7 +315,7 @@ WRONG = [
     (
         "method.name=closeness",
         "method.name: found 'closeness'; expected 'closeness_tree', 'stack_and_deal', 'fragmentation', 't_mondrian', "
-        "'t_incognito', 'microaggregation' or 'sabre'",
+        "'t_incognito', 'microaggregation', 'sabre' or 'exact'",
     ),
     ("method={name: [closeness_tree]}", "method.name: found .*; expected 'closeness_tree'"),
     ("method.overlap=some", "method.overlap: found 'some'; expected allowed or none"),
@@ -460,12 +460,15 @@ JARGON = (
         ("t_incognito", ["distinct", "entropy", "recursive"]),
         ("microaggregation", ["distinct"]),
         ("sabre", ["distinct"]),
+        ("exact", ["distinct", "entropy", "recursive"]),
     ],
 )
 def test_an_l_that_a_method_does_not_make_is_reported_at_once(load, method, makes):
-    all_kinds = "stack_and_deal or t_incognito"
+    all_kinds = "stack_and_deal or t_incognito or exact"
     able = {
-        "distinct": "closeness_tree or stack_and_deal or t_mondrian or t_incognito or microaggregation or sabre",
+        "distinct": (
+            "closeness_tree or stack_and_deal or t_mondrian or t_incognito or microaggregation or sabre or exact"
+        ),
         "entropy": all_kinds,
         "recursive": all_kinds,
     }

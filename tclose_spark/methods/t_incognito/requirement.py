@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, are_diverse, too_far
 from tclose_spark.methods.people import PeopleRequirement
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.table.arrays import ExactArray, IntArray
@@ -91,11 +91,7 @@ class GroupRequirement:
             histograms = self._histograms(groups, a)
             if a.t is not None and a.t < 1:
                 broken = broken | too_far(*self._distances(a, histograms, cell_rows), a.t, histograms.sizes)
-            if a.l.entropy is not None:
-                broken = broken | (diversity.entropy_margins(histograms, a.l.entropy) < 0)
-            if a.l.recursive is not None:
-                margins = diversity.recursive_margins(histograms, a.l.recursive.c, a.l.recursive.l)
-                broken = broken | (margins <= 0).astype(bool)
+            broken = broken | ~are_diverse(histograms, a)
         if self._people is not None:
             broken = broken | self._people.broken(groups.group, groups.cell, groups.rows, groups.groups, cell_rows)
         return broken

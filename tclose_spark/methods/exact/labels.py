@@ -1,0 +1,80 @@
+"""The labels that a class can have: every combination of labels of the quasi-identifiers that covers k rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tclose_spark.methods.attributes import ResolvedQuasi
+from tclose_spark.methods.exact.losses import QuasiLosses
+from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray, ranked
+
+MOST_SETS = 10
+"""Values of a quasi-identifier whose labels are sets: each set of them is a label."""
+MOST_PAIRS = 1 << 26
+"""Labels times different rows that are looked at together."""
+
+
+class TooManyLabelsError(ValueError):
+    """More labels than are looked at."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """covers: which combination of codes each label covers, shape (labels, combinations). loss: the weighted mean over
+    the quasi-identifiers, shape (labels,).
+
+    Of labels that cover the same rows, only the one that loses least is there: a class with another one could have it.
+    """
+
+    covers: BoolArray
+    loss: FloatArray
+
+
+def all_labels(
+    quasi: Sequence[ResolvedQuasi], codes: IntArray, rows: IntArray, k: int, bounding: bool = False
+) -> Labels:
+    """The labels that cover at least k rows.
+
+    codes: the different combinations, shape (quasi, combinations). rows: of
+    each, shape (combinations,). bounding: whether all labels are meant and losses are not weighted, as the certificate
+    measures them; otherwise labels coarser than `coarsest` are left out.
+
+    Raises:
+        TooManyLabelsError: if there are too many.
+    """
+    made = Labels(np.ones((1, len(rows)), dtype=np.bool_), np.zeros(1))
+    for q, of_one in zip(quasi, codes, strict=True):
+        alone = _labels_of(q, of_one, limited=not bounding)
+        if len(made.loss) * len(alone.loss) * len(rows) > MOST_PAIRS:
+            raise TooManyLabelsError
+        covers = (made.covers[:, None] & alone.covers[None]).reshape(-1, len(rows))
+        loss = np.add.outer(made.loss, (1.0 if bounding else q.weight) * alone.loss).ravel()
+        some = np.flatnonzero(covers @ rows >= k)
+        cheapest = some[np.argsort(loss[some], kind="stable")]
+        _, first = np.unique(np.packbits(covers[cheapest], axis=1), axis=0, return_index=True)
+        kept = cheapest[np.sort(first)]
+        made = Labels(covers[kept], loss[kept])
+    return Labels(made.covers, made.loss / len(quasi))
+
+
+def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
+    """The labels of one quasi-identifier. codes: of the combinations, shape (combinations,)."""
+    values, place = ranked(codes)
+    m = len(values)
+    if q.sets:
+        if m > MOST_SETS:
+            raise TooManyLabelsError
+        held = (np.arange(1, 1 << m)[:, None] >> np.arange(m)) & 1 == 1
+    else:  # a label follows from the lowest and the highest value, and covers all between them
+        low, high = np.triu_indices(m)
+        held = (np.arange(m) >= low[:, None]) & (np.arange(m) <= high[:, None])
+    owner, members = np.nonzero(held)
+    loss, label = QuasiLosses(q, values).of(members, np.searchsorted(owner, np.arange(len(held))), limited)
+    covers, of_label = np.zeros((int(label.max()) + 1, m), dtype=np.bool_), np.empty(int(label.max()) + 1)
+    np.logical_or.at(covers, label, held)
+    of_label[label] = loss
+    allowed = np.isfinite(of_label)
+    return Labels(covers[allowed][:, place], of_label[allowed])

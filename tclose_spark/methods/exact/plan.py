@@ -1,0 +1,184 @@
+"""The exact method's plan: how many rows of each kind each class has. One task carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.methods.exact.labels import TooManyLabelsError
+from tclose_spark.methods.exact.program import label_program
+from tclose_spark.methods.exact.subsets import MOST_ROWS, best_partition, class_losses, classes_hold
+from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_rows
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.rows import Rows
+from tclose_spark.table.tally import Tally, TooManyKeysError
+
+MOST_KINDS = 2_000
+"""Different rows of a table that the method looks at."""
+MOST_ENTRIES = 20_000
+"""Pairs of a kind of row and a label that covers it, in the program of a table."""
+PROVEN = 3e-6
+"""A gap of the loss, summed over rows, that counts as none: what the solver's tolerance leaves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactPlan:
+    """The plan; see the module. Rows of a kind have equal quasi-identifiers and sensitive values.
+
+    kinds: the codes of the quasi-identifiers and the cell of each kind, in the order of a `Tally`, shape (quasi + 1,
+        kinds).
+    parts: its kind, its class and its number of rows of each part of a class, by kind, shape (3, parts).
+    loss: the mean loss of the rows, weighted as methods do.
+    gap: by how much it may be above the least loss; 0 if it is the least.
+    """
+
+    kinds: IntArray
+    parts: IntArray
+    loss: float
+    gap: float
+    tasks: ClassVar[int] = 1
+    blocks: ClassVar[int] = 1
+    figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"classes": "sum"}
+
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
+        """See Plan."""
+        return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
+
+    def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
+        """See Plan. Which rows of a kind go to which class, their keyed hashes decide."""
+        keys = _keys(rows)
+        here = np.lexsort((rows.hash, *keys[::-1]))
+        kind, of_part, n = self.parts
+        counted = np.repeat(self.kinds[:, kind], n, axis=1)
+        if not np.array_equal(keys[:, here], counted):
+            raise ValueError(
+                "a task has not the rows that the plan counted: the input changed since, or rows were lost"
+            )
+        return ClassAssignment(here=here, classes=np.repeat(of_part, n), figures={"classes": self._classes})
+
+    @property
+    def _classes(self) -> int:
+        return int(self.parts[1].max()) + 1
+
+    def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
+        """See Plan. `optimum` is for the certificate."""
+        optimum = {"gap": round(self.gap, 6)} if self.gap else "proven"
+        return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
+
+    def to_json(self) -> dict[str, Any]:
+        """See Plan."""
+        return {"kinds": self.kinds.tolist(), "parts": self.parts.tolist(), "loss": self.loss, "gap": self.gap}
+
+    @staticmethod
+    def from_json(tree: Mapping[str, Any]) -> ExactPlan:
+        """The plan that `to_json` wrote."""
+        kinds, parts = (np.array(tree[name], dtype=np.int64) for name in ("kinds", "parts"))
+        return ExactPlan(kinds=kinds, parts=parts, loss=tree["loss"], gap=tree["gap"])
+
+    def report(self) -> PlanReport:
+        """See Plan."""
+        proof = f"at most {self.gap:.6f} above the least" if self.gap else "proven to be the least"
+        return PlanReport(
+            figures={"classes": self._classes, "kinds": self.kinds.shape[1]},
+            note=f"{self._classes:,} classes that lose {self.loss:.6f}, {proof}",
+        )
+
+
+def _keys(rows: Rows) -> IntArray:
+    """The kind of each row as the key of a `Tally`, shape (quasi + 1, rows)."""
+    return np.stack([*rows.quasi, rows.cell])
+
+
+def make_plan(given: PlanningInput) -> ExactPlan:
+    """Plans the release that loses least of all that suppress no row, with the narrowest labels of each class.
+
+    Raises:
+        ConfigurationError: for a run file whose classes are judged by more than their own rows.
+        UnreachableError: if the table is too large, or not even one class of all rows holds.
+    """
+    attributes = given.attributes
+    _require_support(given)
+    require_rows(given.k, attributes)
+    try:
+        tally = given.frequencies(lambda rows: Tally.of(_keys(rows)), MOST_KINDS)
+    except TooManyKeysError:
+        raise _too_large(f"{attributes.rows:,} rows of more than {MOST_KINDS:,} kinds") from None
+    total, bound, share = (_by_subsets if attributes.rows <= MOST_ROWS else _by_program)(given, tally)
+    kind, of_class = np.nonzero(share.T)
+    gap = total - bound if total - bound > PROVEN else 0.0
+    return ExactPlan(
+        kinds=tally.keys,
+        parts=np.stack([kind, of_class, share[of_class, kind]]),
+        loss=total / attributes.rows,
+        gap=gap / attributes.rows,
+    )
+
+
+def _by_subsets(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
+    """(the summed loss, a bound on the least one, the rows of each kind in each class, shape (classes, kinds))."""
+    kind = np.repeat(np.arange(len(tally)), tally.rows)
+    *quasi, cell = tally.keys[:, kind]
+    total, classes = best_partition(class_losses(given.attributes, given.k, quasi, cell))
+    if not classes:
+        raise _no_classes()
+    within = (np.array(classes)[:, None] >> np.arange(len(kind))) & 1
+    return total, total, np.stack([np.bincount(kind, of_class, len(tally)) for of_class in within]).astype(np.int64)
+
+
+def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
+    """See `_by_subsets`."""
+    attributes, rows = given.attributes, given.attributes.rows
+    ls = [a.name for a in attributes.sensitive if a.l.entropy is not None or a.l.recursive is not None]
+    if ls:
+        raise UnreachableError(
+            f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive l for at most "
+            f"{MOST_ROWS} rows, and the table has {rows:,}; require distinct l, or use method: {{name: stack_and_deal}}"
+        )
+    try:
+        program = label_program(attributes, given.k, tally.keys, tally.rows, MOST_ENTRIES)
+    except TooManyLabelsError:
+        raise _too_large(f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover") from None
+    given.log(f"{len(program.label):,} ways to label {len(tally):,} kinds of rows")
+    bound, found = program.solve(given.settings.search_seconds)
+    if found is None and bound == np.inf:
+        raise _no_classes()
+    if found is None:
+        raise UnreachableError(
+            f"method.search_seconds: method exact found no release of {rows:,} rows of {len(tally):,} kinds in "
+            f"{given.settings.search_seconds} seconds; allow more, or use method: {{name: closeness_tree}}"
+        )
+    label, classes = np.unique(program.label, return_inverse=True)
+    share = np.zeros((len(label), len(tally)), dtype=np.int64)
+    share[classes, program.kind] = found
+    share = share[share.any(axis=1)]
+    if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
+        raise ArithmeticError("the solver's classes do not hold in exact integers")
+    return float(program.cost[: len(found)] @ found), bound, share
+
+
+def _no_classes() -> UnreachableError:
+    return UnreachableError("privacy: no classes hold k, every t, every l and every coarsest; require less")
+
+
+def _too_large(size: str) -> UnreachableError:
+    return UnreachableError(
+        f"method: exact is for small tables, and this one has {size}; use method: {{name: closeness_tree, effort: "
+        "thorough}"
+    )
+
+
+def _require_support(given: PlanningInput) -> None:
+    missing = [q.name for q in given.attributes.quasi_identifiers if q.missing_any]
+    if missing:
+        raise ConfigurationError(
+            f"attributes.quasi_identifiers.{missing[0]}.missing: method exact does not make classes where a missing "
+            "value may be any value; expected missing left out"
+        )
+    if given.attributes.nt is not None:
+        raise ConfigurationError(
+            "privacy.nt: method exact makes classes that are close to the whole table; expected nt left out"
+        )
