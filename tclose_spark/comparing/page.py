@@ -7,7 +7,7 @@ from markupsafe import Markup
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import AS_ASKED
 from tclose_spark.comparing.result import ComparisonResult
-from tclose_spark.comparing.views import COLUMNS, NOTE, cells, ranked, reasons, remarks, shown_columns
+from tclose_spark.comparing.views import COLUMNS, NOTE, bound_lines, cells, ranked, reasons, remarks, shown_columns
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import Curve, curves, svg_file
 
@@ -24,6 +24,7 @@ def render_page(comparison: ComparisonResult) -> tuple[str, str]:
         headings=[COLUMNS[name][0] for name in columns],
         groups=[(head, [(one, best, cells(one, columns)) for one, best in of]) for head, of in ranked(comparison)],
         note=NOTE,
+        bounds=bound_lines(comparison),
         reasons=reasons(comparison),
         remarks=remarks(comparison),
     )

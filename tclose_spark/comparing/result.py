@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tclose_spark.comparing.bound import LossBound
 from tclose_spark.comparing.outcome import Outcome, frontier
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.version import __version__
@@ -17,12 +18,14 @@ class ComparisonResult:
     """The outcomes of all combinations. Internal: they are measured on raw rows.
 
     rows, whole: the number of rows compared on, and of the input.
+    bounds: what no release can lose less than, by k and t.
     """
 
     name: str
     rows: int
     whole: int
     outcomes: tuple[Outcome, ...]
+    bounds: tuple[LossBound, ...] = ()
 
     @property
     def best(self) -> list[bool]:
@@ -50,6 +53,7 @@ class ComparisonResult:
             "note": INTERNAL,
             "rows": self.rows,
             "input_rows": self.whole,
+            "bounds": [one.to_json() for one in self.bounds],
             "outcomes": [
                 {**one.to_json(), "frontier": best} for one, best in zip(self.outcomes, self.best, strict=True)
             ],

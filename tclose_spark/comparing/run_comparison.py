@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
+from tclose_spark.comparing.bound import LossBound, bounded, find_bound
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.page import render_page
 from tclose_spark.comparing.read_rows import read_rows
@@ -39,6 +41,7 @@ def run_comparison(request: ComparisonRequest, session: Session, announce: Calla
     trees = json.dumps({name: hierarchy.paths for name, hierarchy in sorted(run.hierarchies.items())})
     store = ComparisonStore(folder, key_of(spec, trees, str(request.sample or ALL)))
 
+    @cache
     def rows() -> ComparedTable:
         table = store.table()
         if table is None:
@@ -63,8 +66,11 @@ def run_comparison(request: ComparisonRequest, session: Session, announce: Calla
             store.begin(overwrite=True)
         variant = PLAN if request.plan_only else f"release{', accuracy' if is_installed() else ''}"
         outcomes = run_combinations(request.combinations, store, rows, run.hierarchies, measures, variant, announce)
+        bounds = [] if request.plan_only else find_bounds(request.combinations, store, rows, run.hierarchies, announce)
         compared, whole = store.rows
-        comparison = ComparisonResult(name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes))
+        comparison = ComparisonResult(
+            name=spec.name, rows=compared, whole=whole, outcomes=tuple(outcomes), bounds=tuple(bounds)
+        )
         store.finish(comparison.to_json(), *render_page(comparison))
     return comparison
 
@@ -99,3 +105,25 @@ def run_combinations(
         made[id(combination)] = outcome
         announce(f"compare    {number} of {len(found)}: {outcome}")
     return [made[id(c)] if outcome is None else outcome for c, outcome in zip(combinations, found, strict=True)]
+
+
+def find_bounds(
+    combinations: Sequence[Combination],
+    store: ComparisonStore,
+    table: Callable[[], ComparedTable],
+    hierarchies: Mapping[str, Hierarchy],
+    announce: Callable[[str], None],
+) -> list[LossBound]:
+    """What no release can lose less than at each k and t, from the store if it was found before.
+
+    table, hierarchies: see `run_combinations`.
+    """
+    found = []
+    for one in bounded(combinations):
+        bound = store.bound(one)
+        if bound is None and one.spec is not None:
+            bound = find_bound(one, one.spec, table(), {**hierarchies, **table().built})
+            store.keep_bound(one, bound)
+            announce(f"compare    {bound}")
+        found += [] if bound is None else [bound]
+    return found

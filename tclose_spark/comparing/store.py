@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from tclose_spark.comparing.bound import LossBound
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.comparing.request import Combination
 from tclose_spark.errors import ConfigurationError
@@ -55,6 +56,23 @@ class ComparisonStore:
     def keep(self, combination: Combination, variant: str, outcome: Outcome) -> None:
         """Keeps the outcome of a combination, in a file that appears whole or not at all."""
         self._write(self._name(combination, variant), outcome.to_json())
+
+    def bound(self, combination: Combination) -> LossBound | None:
+        """The bound at the k and t of a combination; None if it was not found yet."""
+        name = self._name_of_bound(combination)
+        return LossBound(**json.loads(self.folder.read(name))) if self.folder.exists(name) else None
+
+    def keep_bound(self, combination: Combination, bound: LossBound) -> None:
+        """Keeps the bound at the k and t of a combination."""
+        self._write(self._name_of_bound(combination), bound.to_json())
+
+    @staticmethod
+    def _name_of_bound(combination: Combination) -> str:
+        assert combination.spec is not None
+        ts = {name: a.t for name, a in combination.spec.attributes.sensitive_attributes.items()}
+        privacy = combination.spec.privacy.model_dump(mode="json")
+        named = json.dumps(["bound", ts, privacy], sort_keys=True, default=str)
+        return f"{OUTCOMES}/{hashlib.sha256(named.encode()).hexdigest()[:24]}.json"
 
     @staticmethod
     def _name(combination: Combination, variant: str) -> str:

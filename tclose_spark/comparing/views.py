@@ -29,6 +29,11 @@ NCP = (
     "NCP: the share of the width of the quasi-identifiers that the labels cover, averaged over rows and "
     "quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 everything."
 )
+BOUND = (
+    "The least NCP is a proven bound for labels within the range or the values of the rows. A suppressed row loses 1. "
+    "The bound may be below what any release reaches, because it looks at k, at one t at a time, and at some of the "
+    "quasi-identifiers at a time."
+)
 QUERY_ERROR = (
     f"Query error: {QUERIES:,} random counts, each over 1 to 3 quasi-identifiers (one value, a node of the hierarchy, "
     "or the range between the values of two rows) and a sensitive value. At least one row matches each. The estimate "
@@ -83,7 +88,12 @@ def comparison_table(comparison: ComparisonResult) -> tuple[Table, list[str]]:
             table.add_row(
                 "" if place else requested, one.method, *cells(one, columns), seconds, state, end_section=last
             )
-    return table, [NOTE, *reasons(comparison), *baselines(comparison)]
+    return table, [NOTE, *bound_lines(comparison), *reasons(comparison), *baselines(comparison)]
+
+
+def bound_lines(comparison: ComparisonResult) -> list[str]:
+    """What no method can lose less than, for each k and t."""
+    return [f"{one}." for one in comparison.bounds if one.ncp > 0]
 
 
 def reasons(comparison: ComparisonResult) -> list[str]:
@@ -102,7 +112,15 @@ def remarks(comparison: ComparisonResult) -> list[str]:
     """A paragraph about each figure that is shown."""
     if all(one.state != "released" for one in comparison.outcomes):
         return [SECONDS]
-    return [NCP, QUERY_ERROR, ACCURACY, *baselines(comparison), DISCERNIBILITY, SECONDS]
+    return [
+        NCP,
+        *([BOUND] if bound_lines(comparison) else []),
+        QUERY_ERROR,
+        ACCURACY,
+        *baselines(comparison),
+        DISCERNIBILITY,
+        SECONDS,
+    ]
 
 
 def baselines(comparison: ComparisonResult) -> list[str]:

@@ -73,8 +73,8 @@ def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
         held = (np.arange(m) >= low[:, None]) & (np.arange(m) <= high[:, None])
     owner, members = np.nonzero(held)
     loss, label = QuasiLosses(q, values).of(members, np.searchsorted(owner, np.arange(len(held))), limited)
-    covers, of_label = np.zeros((int(label.max()) + 1, m), dtype=np.bool_), np.empty(int(label.max()) + 1)
+    _, first, label = np.unique(label, return_index=True, return_inverse=True)
+    covers, of_label = np.zeros((len(first), m), dtype=np.bool_), loss[first]
     np.logical_or.at(covers, label, held)
-    of_label[label] = loss
     allowed = np.isfinite(of_label)
     return Labels(covers[allowed][:, place], of_label[allowed])

@@ -51,4 +51,5 @@ class QuasiLosses:
             np.inf if coarsest is not None and coarsest.broken_by(text) else float(self._loss.of(text))
             for text in texts
         ]
-        return np.array(losses)[index], index
+        number = {text: place for place, text in enumerate(texts)}  # several ranges of codes may have one label
+        return np.array(losses)[index], np.array([number[text] for text in texts])[index]

@@ -142,6 +142,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
         program = label_program(attributes, given.k, tally.keys, tally.rows, MOST_ENTRIES)
     except TooManyLabelsError:
         raise _too_large(f"{rows:,} rows of {len(tally):,} kinds, which too many labels cover") from None
+    if len(np.unique(program.kind)) < len(tally):  # no label of k rows, within `coarsest`, covers some
+        raise _no_classes()
     given.log(f"{len(program.label):,} ways to label {len(tally):,} kinds of rows")
     bound, found = program.solve(given.settings.search_seconds)
     if found is None and bound == np.inf:

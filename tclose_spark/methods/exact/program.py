@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
@@ -100,6 +100,19 @@ class Program:
         bound = max(0.0, float(dual) - TOLERANCE) if dual is not None and np.isfinite(dual) else 0.0
         return bound, None if found.x is None else np.rint(found.x[: len(self.label)])
 
+    def prices(self, kinds: int, seconds: float) -> FloatArray | None:
+        """What a row more of each kind would lose without the integers, shape (kinds,); None if time is over."""
+        columns = len(self.cost)
+        found = linprog(
+            self.cost,
+            A_ub=self.at_most.matrix(columns),
+            b_ub=self.at_most.b,
+            A_eq=self.equal.matrix(columns),
+            b_eq=self.equal.b,
+            options={"time_limit": seconds},
+        )
+        return np.asarray(found.eqlin.marginals[:kinds], dtype=np.float64) if found.status == 0 else None
+
 
 def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows: IntArray, most: int) -> Program:
     """The program of a table.
@@ -116,7 +129,7 @@ def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows:
     if int((labels.covers @ np.bincount(combination)).sum()) > most:
         raise TooManyLabelsError
     label, kind = np.nonzero(labels.covers[:, combination])
-    program = _Builder(labels, label, kind, rows)
+    program = ProgramBuilder(labels, label, kind, rows)
     program.require_k(k)
     for a in attributes.sensitive:
         values = attributes.cells[kinds[-1], a.column]
@@ -127,8 +140,11 @@ def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows:
     return program.program
 
 
-class _Builder:
-    """A program that is built, variable by variable."""
+class ProgramBuilder:
+    """A program that is built, requirement by requirement.
+
+    label, kind: of each x, shapes (entries,). rows: of each kind, shape (kinds,).
+    """
 
     def __init__(self, labels: Labels, label: IntArray, kind: IntArray, rows: IntArray) -> None:
         self._label, self._kind, self._count = label, kind, len(labels.loss)
