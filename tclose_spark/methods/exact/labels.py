@@ -13,6 +13,8 @@ from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray, ranked
 
 MOST_SETS = 10
 """Values of a quasi-identifier whose labels are sets: each set of them is a label."""
+MOST_VALUES = 400
+"""Values of any other quasi-identifier: each range of them may be a label."""
 MOST_PAIRS = 1 << 26
 """Labels times different rows that are looked at together."""
 
@@ -64,9 +66,9 @@ def _labels_of(q: ResolvedQuasi, codes: IntArray, limited: bool) -> Labels:
     """The labels of one quasi-identifier. codes: of the combinations, shape (combinations,)."""
     values, place = ranked(codes)
     m = len(values)
+    if m > (MOST_SETS if q.sets else MOST_VALUES):
+        raise TooManyLabelsError
     if q.sets:
-        if m > MOST_SETS:
-            raise TooManyLabelsError
         held = (np.arange(1, 1 << m)[:, None] >> np.arange(m)) & 1 == 1
     else:  # a label follows from the lowest and the highest value, and covers all between them
         low, high = np.triu_indices(m)

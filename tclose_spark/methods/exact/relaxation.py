@@ -39,6 +39,8 @@ STEPS = 40
 """Of the search for a."""
 MOST_ENTRIES, MOST_TOGETHER = 1 << 24, 30_000
 """Labels times combinations of codes, of one quasi-identifier and of several together."""
+MOST_VALUES = 200
+"""Values of a sensitive attribute whose t is looked at."""
 ROUNDING = 1e-9
 """What is taken off a bound: more than doubles lose."""
 
@@ -47,9 +49,9 @@ def lower_bound(attributes: ResolvedAttributes, k: int, rows: Rows, seconds: flo
     """A bound on the NCP of every release of these rows whose labels cover no more than the input's range or values, in
     about this time. A suppressed row loses 1.
 
-    Classes that are merged until they differ in some quasi-identifiers alone are still classes, so bounds over parts of
-    the quasi-identifiers add up. Parts are as large as the labels allow. Each row has a label that covers k rows, and
-    all classes are within one t. The bound ignores l, `coarsest`, people, and what several t require together.
+    Classes with equal labels in some quasi-identifiers are together a class, so bounds over parts of the
+    quasi-identifiers add up. Parts are as large as the labels allow. Each row has a label that covers k rows, and all
+    classes are within one t. The bound ignores l, `coarsest`, people, and what several t require together.
     """
     quasi = attributes.quasi_identifiers
     if k > len(rows):  # there is no release
@@ -105,6 +107,7 @@ class _Part:
         """The bound on the NCP over these quasi-identifiers."""
         cheapest = np.where(self.labels.covers, self.labels.loss[:, None], np.inf).min(axis=0)
         limited = [a for a in attributes.sensitive if a.t is not None and a.t < 1 and attributes.nt is None]
+        limited = [a for a in limited if len(a.domain.values) <= MOST_VALUES]
         best = float(cheapest[self.combination].mean())
         for a in limited:
             table = np.zeros((len(cheapest), len(a.domain.values)), dtype=np.int64)
@@ -133,8 +136,8 @@ class Relaxation:
         """The distance of any two values, shape (m, m)."""
         features = self.a.distance.features
         of_value = features.counts(np.eye(self.rows.shape[1], dtype=np.int64))
-        apart = features.weighted(np.abs(of_value[:, None] - of_value[None])).sum(axis=2)
-        return np.asarray(apart, dtype=np.float64) / features.scale
+        apart = [features.weighted(np.abs(of_value - one)).sum(axis=1) for one in of_value]
+        return np.array(apart, dtype=np.float64) / features.scale
 
     def bound(self, cheapest: FloatArray, seconds: float) -> float:
         """The best bound on the mean loss that is found in this time. cheapest: the least loss of a label of each

@@ -108,3 +108,10 @@ def test_it_counts_only_quasi_identifiers_that_it_looks_at(monkeypatch: pytest.M
 def test_n_t_closeness_leaves_k_alone() -> None:
     problem, rows = problem_of(two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={})
     assert lower_bound(replace(problem.attributes, nt=20), 5, rows, 20) == 0
+
+
+def test_columns_with_many_values_count_as_losing_nothing() -> None:
+    records = [{"income": i, "sex": "fm"[i % 2], "disease": "ab"[i % 2], "pay": i} for i in range(450)]
+    sensitive = {"disease": {"t": "0.1"}, "pay": {"distance": "ordered", "t": "0.001"}}
+    problem, rows = problem_of(records, sensitive, 5, quasi={"income": {"type": "numeric"}, "sex": {}}, hierarchies={})
+    assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(0.5, abs=1e-6)  # sex is `*`
