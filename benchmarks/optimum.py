@@ -1,6 +1,6 @@
 """How far from the optimum methods are: on drawn tables of at most 14 rows, and against the lower bound on Adult.
 
-    PYTHONPATH=.:tests python benchmarks/optimum.py [--tables N] [--adult]
+    PYTHONPATH=.:tests python benchmarks/optimum.py [--tables N] [--thorough] [--adult]
 
 Prints Markdown. A drawn table has 8 to 14 people with an age, a sex and a city (a tree of countries and regions), k of
 2 or 3, and t of .2, .3 or .4 for a disease that depends on age and city. Ratios are of NCP; tables whose optimum is 0
@@ -30,8 +30,8 @@ from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 DATA = Path(os.environ.get("TCLOSE_DATA") or Path(__file__).parents[2] / "shared" / "data")
+THOROUGH: dict[str, Any] = {"name": "closeness_tree", "effort": "thorough"}
 METHODS: list[dict[str, Any]] = [
-    {"name": "closeness_tree", "effort": "thorough"},
     {"name": "closeness_tree"},
     {"name": "closeness_tree", "effort": "fast"},
     {"name": "closeness_tree", "overlap": "none"},
@@ -59,9 +59,9 @@ def loss_of(problem: Problem, rows: Rows, method: Mapping[str, Any]) -> float | 
     return outcome.loss
 
 
-def drawn_tables(tables: int) -> None:
+def drawn_tables(tables: int, methods: Sequence[Mapping[str, Any]]) -> None:
     """The table of all methods."""
-    draw, ratios, lost = np.random.default_rng(1), {table_name(m): list[float]() for m in METHODS}, dict[str, int]()
+    draw, ratios, lost = np.random.default_rng(1), {table_name(m): list[float]() for m in methods}, dict[str, int]()
     seed = made = 0
     while made < tables:
         seed += 1
@@ -71,7 +71,7 @@ def drawn_tables(tables: int) -> None:
         if not least:
             continue
         made += 1
-        for method in METHODS:
+        for method in methods:
             name, loss = table_name(method), loss_of(problem, rows, method)
             if loss is None:
                 lost[name] = lost.get(name, 0) + 1
@@ -102,10 +102,11 @@ def adult(columns: Sequence[str], t: str, records: Sequence[Record]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--thorough", action="store_true", help="with effort: thorough, 5 CPU seconds a table")
     parser.add_argument("--adult", action="store_true")
     asked = parser.parse_args()
     if not asked.adult:
-        drawn_tables(asked.tables)
+        drawn_tables(asked.tables, [THOROUGH, *METHODS] if asked.thorough else METHODS)
         return
     with (DATA / "adult/adult.csv").open() as file:
         records = list(csv.DictReader(file, delimiter=";"))
