@@ -138,6 +138,20 @@ def test_tasks_stage_the_rows_that_spark_reads(make_kind: Callable[..., Run], ki
     assert rows_of(by_tasks.batches) == rows_of(by_spark.batches)
 
 
+def test_errors_while_rows_are_staged(make_kind: Callable[..., Run], tmp_path: Path) -> None:
+    people = draw_people(1, ROWS)
+    texts = pa.array([b"r\xe9" if row < 3 else b"f" for row in range(ROWS)]).view(pa.string())
+    damaged = people.set_column(people.column_names.index("sex"), "sex", texts)
+    run = make_kind("a file of Arrow", "rows", damaged)
+    with pytest.raises(InputError, match=r"^column 'sex' \(3 rows\): text is not in UTF-8"):
+        stage(run, read(run), SECRET)
+    pq.write_table(people, tmp_path / "people")
+    table = read(run)
+    pq.write_table(people.slice(1), tmp_path / "people")
+    with pytest.raises(InputError, match=r"^input.path: people has changed since the table was looked at; run again$"):
+        stage(run, table, SECRET)
+
+
 def read(run: Run) -> Any:
     commit = sources.commit_of(run.session, run.spec.input)
     version = None if commit is None else commit.version

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +29,7 @@ from tclose_spark.table.columns.spark_types import (
 from tclose_spark.table.dictionaries import has_others, shortened
 
 BATCH = 1 << 16  # rows
+COLUMN_BYTES = 1 << 20  # of a column of a row group that are read at once from a disk; from a store, all of them
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
@@ -82,7 +85,7 @@ class ParquetFile:
         self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
     ) -> Iterator[pa.RecordBatch]:
         """The rows of some row groups, with the columns of a schema. may_be_coded: whether columns of text may be
-        dictionaries of their own values.
+        dictionaries of their own values, of which the counts then have values for rows.
 
         Raises:
             InputError: if the file has changed since it was opened first, or is damaged.
@@ -91,11 +94,11 @@ class ParquetFile:
         where = f"input.path: {self.path.name}"
         try:
             with _opened(self.path) as opened:
-                if _described(opened, self.path, self.constants) != self:
+                if _described(opened, self) != self:
                     raise problems.changed(where)
                 names = [name for name, one in plain.items() if may_be_coded and one.type == pa.string()]
                 coded = _dictionaries(opened.metadata, groups, names)
-                with _opened(self.path, opened.metadata, coded) as held:
+                with _opened(self.path, opened.metadata, coded) if coded else nullcontext(opened) as held:
                     for batch in held.iter_batches(BATCH, row_groups=groups, columns=list(plain)):
                         counts[ROWS] += batch.num_rows
                         columns = [self._column(batch, one, counts, one.name in coded) for one in schema]
@@ -103,6 +106,8 @@ class ParquetFile:
                         yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         except FileNotFoundError:
             raise problems.gone(where) from None
+        except NeedsSparkError:
+            raise problems.changed(where) from None
         except (pa.ArrowException, OSError) as error:
             require_answer(error, self.path)
             raise problems.damaged(where) from None
@@ -164,8 +169,9 @@ def open_parquet(path: Place, constants: Mapping[str, pa.Scalar] | None = None) 
         NeedsSparkError: if a type needs Spark.
     """
     try:
+        bare = ParquetFile(path, pa.schema([]), (), path.stat().st_size, constants or {})
         with _opened(path) as opened:
-            return _described(opened, path, constants or {})
+            return _described(opened, bare)
     except FileNotFoundError:
         raise problems.gone(f"input.path: {path.name}") from None
     except (pa.ArrowException, OSError) as error:
@@ -173,9 +179,10 @@ def open_parquet(path: Place, constants: Mapping[str, pa.Scalar] | None = None) 
         raise problems.no_parquet(f"input.path: {path.name}") from None
 
 
-def _described(opened: pq.ParquetFile, path: Place, constants: Mapping[str, pa.Scalar]) -> ParquetFile:
-    rows = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
-    return ParquetFile(path, _schema(opened, path.name), rows, path.stat().st_size, constants)
+def _described(opened: pq.ParquetFile, file: ParquetFile) -> ParquetFile:
+    """A file with the columns and rows that its footer has."""
+    rows = tuple(opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups))
+    return replace(file, schema=_schema(opened, file.path.name), rows=rows)
 
 
 def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> set[str]:
@@ -202,6 +209,7 @@ def _opened(path: Place, metadata: pq.FileMetaData | None = None, coded: Iterabl
         read_dictionary=list(coded),
         coerce_int96_timestamp_unit="us",
         page_checksum_verification=True,
+        buffer_size=COLUMN_BYTES if isinstance(path, Path) else 0,
     )
 
 
