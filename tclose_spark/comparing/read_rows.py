@@ -29,7 +29,7 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
         with sized_shuffles(run.session, 0):
             commit = commit_of(run.session, run.spec.input)
             version = None if commit is None else commit.version
-            table = read_table(run.session, run.spec.input, version)
+            table = read_table(run.session, run.spec.input, version, run.spec.attributes.inputs)
             path = folder.path(STAGED)
             profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
         if most is None and profile.rows > MOST_ROWS:

@@ -68,9 +68,11 @@ def union(tables: Sequence[Table]) -> Table:
     return engine_of(tables[0]).union(tables)
 
 
-def map_batches(table: Table, mapper: Mapper, schema: pa.Schema) -> Table:
-    """The rows that a mapper makes of each partition."""
-    return engine_of(table).map_batches(table, mapper, schema)
+def map_batches(table: Table, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False) -> Table:
+    """The rows that a mapper makes of each partition. may_be_coded: whether the mapper also takes text as dictionaries,
+    which some inputs have.
+    """
+    return engine_of(table).map_batches(table, mapper, schema, may_be_coded)
 
 
 def send_to_tasks(table: Table, mapper: Mapper, schema: pa.Schema, tasks: int) -> Table:

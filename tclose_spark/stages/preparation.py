@@ -21,7 +21,7 @@ from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_val
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
 from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
-from tclose_spark.table.dictionaries import coded
+from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
 from tclose_spark.table.fingerprint import content_hash
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
@@ -70,42 +70,54 @@ class Preparation:
         )
 
     def staged(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """The staged columns of a raw batch, without HASH."""
+        """The staged columns of a raw batch, without HASH. Text of the batch may be dictionaries."""
         attributes, raw = self.spec.attributes, self._raw(batch)
         judged: dict[str, QuasiIdentifier | SensitiveAttribute] = {**attributes.quasi_identifiers}
         judged |= attributes.sensitive_attributes
-        values = {name: judged_values(raw[name], settings) for name, settings in judged.items()}
+        values = {
+            name: of_values(raw[name], partial(judged_values, settings=settings)) for name, settings in judged.items()
+        }
         if (weight := attributes.weight) is not None and weight.round_to is not None:
-            values[weight.column] = rounded(raw[weight.column], weight.round_to)
+            values[weight.column] = rounded(decoded(raw[weight.column]), weight.round_to)
         held = [values[name] for name in attributes.quasi_identifiers]
-        held += [as_text(values[name]) for name in attributes.sensitive_attributes]
-        made = {name: self.pseudonyms.of_values(of, raw[of]) for of, name in attributes.pseudonym_names.items()}
+        held += [of_values(values[name], as_text) for name in attributes.sensitive_attributes]
+        made = {
+            name: self.pseudonyms.of_values(of, decoded(raw[of])) for of, name in attributes.pseudonym_names.items()
+        }
         passing = {**raw, **values, **made}
         held += [passing[field.name] for field in self.columns.passing]
-        return [coded(column) if pa.types.is_string(column.type) else column for column in held]
+        return [coded(column) if is_text(column) else column for column in held]
 
     def marked(self, batch: pa.RecordBatch) -> list[int]:
         """The number of rows with each mark."""
         raw = self._raw(batch)
         return [
-            int(np.count_nonzero(np.any([marks(raw[name]) for name, marks in of_columns], axis=0)))
+            int(np.count_nonzero(np.any([_marked(raw[name], marks) for name, marks in of_columns], axis=0)))
             for of_columns in self.marks.values()
         ]
 
     def weights(self, batch: pa.RecordBatch) -> IntArray | None:
         """The weights of raw rows in millionths, if they have any."""
         weight = self.spec.attributes.weight
-        return None if weight is None else millionths(batch.column(self.read.index(weight.column)))
+        return None if weight is None else millionths(decoded(batch.column(self.read.index(weight.column))))
 
     def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
         """The hashes of each identifier's values, without missing and empty ones."""
         raw = self._raw(batch)
-        return [content_hash([_present(raw[name])]) for name in self.identifiers]
+        return [content_hash([_present(decoded(raw[name]))]) for name in self.identifiers]
 
     def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
         names = self.read if self.columns.person is None else [*self.read[:-1], WHOSE]
         return dict(zip(names, batch.columns, strict=True))
+
+
+def _marked(column: pa.Array, marks: Callable[[pa.Array], Any]) -> Any:
+    """Whether each row is marked, shape (n,)."""
+    if not pa.types.is_dictionary(column.type):
+        return marks(column)
+    held = coded(column)
+    return marks(held.dictionary)[codes_of(held)]
 
 
 def _present(column: pa.Array) -> pa.Array:

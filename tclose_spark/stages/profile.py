@@ -162,7 +162,7 @@ def profile_table(
     with errors_translated(source):
         raw = select(table, preparation.read)
         raw = raw if spec.attributes.person is None else by_person(raw, secret, members, records)
-        write_rows(map_batches(raw, _stager(preparation, secret, records is not None), STAGED), staged)
+        write_rows(map_batches(raw, _stager(preparation, secret, records is not None), STAGED, True), staged)
     session = session_of(table)
     with sized_shuffles(session, MOST_VALUES):  # counts of values are shuffled
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)

@@ -6,7 +6,7 @@ A dictionary has no value twice, so places are equal if and only if values are e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +77,41 @@ def shortened(column: pa.Array) -> pa.Array:
     place[order] = np.arange(len(order))
     indices = pa.array(place[codes], mask=place[codes] < 0)
     return pa.DictionaryArray.from_arrays(indices, values.take(pa.array(order)))
+
+
+def is_text(column: pa.Array) -> bool:
+    """Whether a column holds text, as a dictionary or not."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return bool(pa.types.is_string(kind))
+
+
+def has_others(column: pa.DictionaryArray) -> bool:
+    """Whether a dictionary holds values of no row.
+
+    >>> has_others(pa.DictionaryArray.from_arrays([1, None], ["cold", "flu"]))
+    True
+    """
+    used = np.bincount(column.indices.drop_null().to_numpy(), minlength=len(column.dictionary))
+    return not used.all()
+
+
+def of_values(column: pa.Array, function: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """What a function makes of each value of a column; of a dictionary, once for each of its values. Text is then
+    `coded`.
+
+    >>> of_values(pa.array(["a", None]).dictionary_encode(), pc.utf8_upper).to_pylist()
+    ['A', None]
+    """
+    if not pa.types.is_dictionary(column.type):
+        return function(column)
+    held = coded(column)
+    made = function(held.dictionary)
+    if made.equals(held.dictionary):
+        return held
+    if not pa.types.is_string(made.type):
+        return made.take(held.indices)
+    texts = coded(made)
+    return pa.DictionaryArray.from_arrays(texts.indices.take(held.indices), texts.dictionary)
 
 
 def group_equal(columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,7 @@ import datetime as dt
 import gzip
 import io
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,18 +19,24 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tclose_spark.engine import sources
 from tclose_spark.engine.local import csv_files, parquet_files, reading
 from tclose_spark.engine.local.reading import NeedsSparkError, frame_table
 from tclose_spark.engine.local.table import LocalTable
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.protocol import OpenedTable
+from tclose_spark.engine.spark.task_files import TaskFiles
+from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import input_state
 from tclose_spark.io.input.frames import as_dataframe
+from tclose_spark.io.input.input_state import commit_of
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.input.spark.damaged_text import SourceTable, check_text, checked, translate_read_errors
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
+from tclose_spark.table.dictionaries import decoded
 
 Both = Callable[..., pa.Table]
 
@@ -48,6 +54,44 @@ def by_spark(spark: SparkSession, source: Input) -> tuple[pa.Schema, pa.Table]:
 
 def rows_of(table: DataFrame) -> tuple[pa.Schema, pa.Table]:
     return schema_of(table), table.toArrow()
+
+
+def by_tasks(spark: SparkSession, source: Input) -> tuple[pa.Schema, pa.Table]:
+    """The rows that tasks of Spark read from the files of Parquet or Delta, of the columns that a release can have."""
+    commit = commit_of(spark, source)
+    table = sources.read_table(spark, source, None if commit is None else commit.version)
+    assert isinstance(table, TaskFiles)
+    schema = schema_of(table)
+    held = pa.schema([field for field in schema if not is_unsupported(field.type) and not why_unreadable(field)])
+    with sources.errors_translated(OpenedTable(table, source, schema.names)):
+        return held, collect(map_batches(select(table, held.names), decoding(), held, may_be_coded=True))
+
+
+def read_on_spark(spark: SparkSession, source: Input) -> None:
+    """Reads a table of Parquet or Delta as a stage does on Spark, whether or not tasks open its files."""
+    table = sources.read_table(spark, source)
+    opened = OpenedTable(table, source, schema_of(table).names)
+    with sources.errors_translated(opened):
+        collect(map_batches(table, decoding(), schema_of(table), may_be_coded=True))
+    if not isinstance(table, TaskFiles):
+        sources.check_text(opened)
+
+
+def decoding() -> Mapper:
+    """Decodes dictionaries, of which each holds the values of its rows once, and no other. A function of its own, so
+    that tasks need not import this module.
+    """
+
+    def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for column in batch.columns:
+                if pa.types.is_dictionary(column.type):
+                    values, used = column.dictionary.to_pylist(), {*column.to_pylist()}
+                    assert len(values) == len({*values})
+                    assert {*values} == used - {None}
+            yield pa.RecordBatch.from_arrays([*map(decoded, batch.columns)], names=batch.schema.names)
+
+    return decode
 
 
 def locally(source: Input, columns: list[str] | None = None) -> pa.Table:
@@ -90,6 +134,9 @@ def both(spark: SparkSession, tmp_path: Path) -> Both:
         source = Input(path=str(tmp_path / name), format=kind, options=options, columns=dict(columns or {}))
         found = locally(source)
         require_same(found, *by_spark(spark, source), in_order)
+        if kind != "csv":
+            schema, rows = by_tasks(spark, source)
+            require_same(found.select(schema.names), schema, rows, in_order)
         return found
 
     return read
@@ -105,9 +152,10 @@ def both_refuse(spark: SparkSession, tmp_path: Path) -> Callable[..., str]:
         source = Input(path=str(tmp_path / name), format=kind, options=options)
         with pytest.raises(InputError) as found:
             locally(source)
-        with pytest.raises(InputError) as expected:
-            by_spark(spark, source)
-        assert str(found.value) == str(expected.value)
+        for read_by in (by_spark, by_spark if kind == "csv" else read_on_spark):
+            with pytest.raises(InputError) as expected:
+                read_by(spark, source)
+            assert str(found.value) == str(expected.value)
         return str(found.value)
 
     return read

@@ -13,8 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
-from tclose_spark.engine.local.parquet_files import open_parquet
-from tclose_spark.engine.local.watched import Counting
+from tclose_spark.engine.local.parquet_files import ParquetFile, open_parquet, require_few
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
 from tclose_spark.io.storage.stores import Place, StoreError, StorePath, named
@@ -29,12 +28,14 @@ NO_CONSTANTS = (pa.types.is_timestamp, pa.types.is_floating, pa.types.is_binary)
 OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column holds
 
 
-def read_delta(folder: Place, source: Input, version: int | None) -> tuple[pa.Schema, list[Counting]]:
-    """(columns, partitions) of a table at a version (None: the requested or newest).
+def read_delta(
+    folder: Place, source: Input, version: int | None, most: int | None = None
+) -> tuple[pa.Schema, list[ParquetFile]]:
+    """(columns, files) of a table at a version (None: the requested or newest).
 
     Raises:
         InputError: if there is no Delta table.
-        NeedsSparkError: if the table has features that need Spark.
+        NeedsSparkError: if the table has features that need Spark, or more than `most` files.
     """
     table = _opened(folder, source, version)
     told = json.loads(table.schema().to_json())["fields"]
@@ -46,14 +47,16 @@ def read_delta(folder: Place, source: Input, version: int | None) -> tuple[pa.Sc
     keys = table.metadata().partition_columns
     if any(test(schema.field(key).type) for key in keys for test in NO_CONSTANTS):
         raise NeedsSparkError(f"input.path: {source.path} has a partition column of times, fractions or bytes")
-    parts: list[Counting] = []
-    for action in pa.table(table.get_add_actions(flatten=True)).to_pylist():
+    files: list[ParquetFile] = []
+    added = pa.table(table.get_add_actions(flatten=True))
+    require_few(added.num_rows, most, source)
+    for action in added.to_pylist():
         constants = {key: pa.scalar(action[f"partition.{key}"]).cast(schema.field(key).type) for key in keys}
-        parts += _parts(_file(folder, action["path"]), constants, schema, source)
-    return schema, parts
+        files.append(_opened_file(_file(folder, action["path"]), constants, schema, source))
+    return schema, files
 
 
-def _parts(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> list[Counting]:
+def _opened_file(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> ParquetFile:
     opened = open_parquet(file, constants)
     held = [one for one in schema if one.name not in constants and not is_unsupported(one.type)]
     names = opened.schema.names
@@ -61,7 +64,7 @@ def _parts(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, s
         raise NeedsSparkError(f"input.path: {source.path} has a file of other types than the table")
     if not any(one.name in names for one in held):
         raise NeedsSparkError(f"input.path: {source.path} has a file without plain columns")
-    return opened.parts(schema)
+    return opened
 
 
 def commit_of(folder: Place, source: Input) -> Commit | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
-from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
+from tclose_spark.engine.local.watched import LOST, ROWS, Counting, Counts, text_of
 from tclose_spark.io.input import problems
 from tclose_spark.io.storage.stores import Place, opened, require_answer
 from tclose_spark.runfile.spec import Input
@@ -24,8 +26,10 @@ from tclose_spark.table.columns.spark_types import (
     type_name,
     unsupported_field,
 )
+from tclose_spark.table.dictionaries import has_others, shortened
 
 BATCH = 1 << 16  # rows
+COLUMN_BYTES = 1 << 20  # of a column of a row group that are read at once from a disk; from a store, all of them
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
@@ -48,6 +52,13 @@ PHYSICAL = {
     "BYTE_ARRAY": pa.binary(),
     "FIXED_LEN_BYTE_ARRAY": pa.binary(),
 }
+WRITERS = ("parquet-cpp-arrow ", "parquet-mr ")
+CODED, OF_PAGES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}, {"PLAIN", "RLE", "BIT_PACKED"}
+"""Encodings of a dictionary's places, and those of the dictionary and of what else a page has."""
+DICTIONARY_BYTES, ROW_BYTES = 4096, 3
+"""A column of text has few values if it takes at most so many bytes: in any case, and for each row. A text of its own
+for each row takes five or more.
+"""
 MOST_DIGITS = 38  # of a decimal
 OF_NO_ENGINE = ("Time", "UUID", "Float16")
 """Types of Parquet that Spark does not read either."""
@@ -56,52 +67,81 @@ BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A file with its columns as Spark reads them. groups: row groups by partition. constants: columns of one value."""
+    """A file with its columns as Spark reads them. rows: of each row group. size: in bytes. constants: columns of one
+    value.
+    """
 
     path: Place
     schema: pa.Schema
-    groups: Sequence[Sequence[int]]
+    rows: Sequence[int]
+    size: int
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
     def parts(self, schema: pa.Schema) -> list[Counting]:
         """The partitions, with the columns of a schema; those that the file lacks are empty."""
-        return [partial(self._rows, groups, schema) for groups in self.groups]
+        return [partial(self.batches, groups, schema) for groups in _grouped(self.rows)]
 
-    def _rows(self, groups: Sequence[int], schema: pa.Schema, counts: Counts) -> Iterator[pa.RecordBatch]:
-        names = [one.name for one in schema if one.name in self.schema.names and not is_unsupported(one.type)]
+    def batches(
+        self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of some row groups, with the columns of a schema. may_be_coded: whether columns of text may be
+        dictionaries of their own values, of which the counts then have values for rows.
+
+        Raises:
+            InputError: if the file has changed since it was opened first, or is damaged.
+        """
+        plain = {one.name: one for one in schema if one.name in self.schema.names and not is_unsupported(one.type)}
         where = f"input.path: {self.path.name}"
         try:
             with _opened(self.path) as opened:
-                for batch in opened.iter_batches(BATCH, row_groups=groups, columns=names):
-                    counts[ROWS] += batch.num_rows
-                    columns = [self._column(batch, one, counts) for one in schema]
-                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                if _described(opened, self) != self:
+                    raise problems.changed(where)
+                names = [name for name, one in plain.items() if may_be_coded and one.type == pa.string()]
+                coded = _dictionaries(opened.metadata, groups, names)
+                with _opened(self.path, opened.metadata, coded) if coded else nullcontext(opened) as held:
+                    for batch in held.iter_batches(BATCH, row_groups=groups, columns=list(plain)):
+                        counts[ROWS] += batch.num_rows
+                        columns = [self._column(batch, one, counts, one.name in coded) for one in schema]
+                        fields = [one.with_type(column.type) for one, column in zip(schema, columns, strict=True)]
+                        yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
         except FileNotFoundError:
             raise problems.gone(where) from None
+        except NeedsSparkError:
+            raise problems.changed(where) from None
         except (pa.ArrowException, OSError) as error:
             require_answer(error, self.path)
             raise problems.damaged(where) from None
 
-    def _column(self, batch: pa.RecordBatch, one: pa.Field, counts: Counts) -> pa.Array:
+    def _column(self, batch: pa.RecordBatch, one: pa.Field, counts: Counts, is_coded: bool) -> pa.Array:
         if one.name in self.constants:
             return pa.repeat(self.constants[one.name], batch.num_rows)
         if one.name not in batch.schema.names:
             return pa.nulls(batch.num_rows, one.type)
         column = batch[one.name]
-        return (
-            text_of(_plain(column, pa.binary()), one.name, counts)
-            if one.type == pa.string()
-            else _plain(column, one.type)
-        )
+        if is_coded and pa.types.is_dictionary(column.type):
+            held = shortened(column) if has_others(column) else column
+            text = text_of(_plain(held.dictionary, pa.binary()), one.name, counts)
+            made = pa.DictionaryArray.from_arrays(held.indices, text)
+            return made.dictionary_decode() if counts[LOST, one.name] else made
+        if one.type == pa.string():
+            return text_of(_plain(column, pa.binary()), one.name, counts)
+        return _plain(column, one.type)
 
 
-def read_parquet(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
-    """(columns, partitions) of files of one schema.
+def require_few(files: int, most: int | None, source: Input) -> None:
+    """Raises NeedsSparkError if an input has more than `most` files."""
+    if most is not None and files > most:
+        raise NeedsSparkError(f"input.path: {source.path} has more than {most} files")
+
+
+def read_parquet(files: Sequence[Place], source: Input, most: int | None = None) -> tuple[pa.Schema, list[ParquetFile]]:
+    """(columns, files) of files of one schema.
 
     Raises:
         InputError: if a file is empty or not Parquet, or lacks a column of another, or a name stands twice.
-        NeedsSparkError: if a type or the files' schemas need Spark.
+        NeedsSparkError: if a type or the files' schemas need Spark, or there are more than `most` files.
     """
+    require_few(len(files), most, source)
     if source.options:
         raise NeedsSparkError(f"input.options.{min(source.options)}: it is an option of Spark's reader")
     if any((file.parent / name).exists() for file in files[:1] for name in SUMMARIES):
@@ -118,7 +158,7 @@ def read_parquet(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list
         raise problems.duplicate_names(f"input.path: {source.path}")
     if all(is_unsupported(one.type) for one in schema):
         raise NeedsSparkError(f"input.path: {source.path} has no plain column")
-    return schema, [part for one in opened for part in one.parts(schema)]
+    return schema, opened
 
 
 def open_parquet(path: Place, constants: Mapping[str, pa.Scalar] | None = None) -> ParquetFile:
@@ -129,19 +169,48 @@ def open_parquet(path: Place, constants: Mapping[str, pa.Scalar] | None = None) 
         NeedsSparkError: if a type needs Spark.
     """
     try:
+        bare = ParquetFile(path, pa.schema([]), (), path.stat().st_size, constants or {})
         with _opened(path) as opened:
-            sizes = [opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups)]
-            schema = _schema(opened, path.name)
+            return _described(opened, bare)
     except FileNotFoundError:
         raise problems.gone(f"input.path: {path.name}") from None
     except (pa.ArrowException, OSError) as error:
         require_answer(error, path)
         raise problems.no_parquet(f"input.path: {path.name}") from None
-    return ParquetFile(path, schema, _grouped(sizes), constants or {})
 
 
-def _opened(path: Place) -> pq.ParquetFile:
-    return pq.ParquetFile(opened(path), coerce_int96_timestamp_unit="us")
+def _described(opened: pq.ParquetFile, file: ParquetFile) -> ParquetFile:
+    """A file with the columns and rows that its footer has."""
+    rows = tuple(opened.metadata.row_group(i).num_rows for i in range(opened.num_row_groups))
+    return replace(file, schema=_schema(opened, file.path.name), rows=rows)
+
+
+def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> set[str]:
+    """Those of these columns that are dictionaries in the file, with few values for their rows. Arrow would code other
+    columns anew, which is slow. It requires that no dictionary has a value twice, as is so with these writers.
+    """
+    if not (metadata.created_by or "").startswith(WRITERS):
+        return set()
+    found = set(names)
+    for group in map(metadata.row_group, groups):
+        for place in range(group.num_columns):
+            chunk = group.column(place)
+            few = chunk.total_uncompressed_size <= DICTIONARY_BYTES + ROW_BYTES * group.num_rows
+            if not (few and CODED.intersection(chunk.encodings) and CODED.union(OF_PAGES).issuperset(chunk.encodings)):
+                found.discard(chunk.path_in_schema)
+    return found
+
+
+def _opened(path: Place, metadata: pq.FileMetaData | None = None, coded: Iterable[str] = ()) -> pq.ParquetFile:
+    """A file, its pages checked where they have checksums. metadata: of the file, if it was read before."""
+    return pq.ParquetFile(
+        opened(path),
+        metadata=metadata,
+        read_dictionary=list(coded),
+        coerce_int96_timestamp_unit="us",
+        page_checksum_verification=True,
+        buffer_size=COLUMN_BYTES if isinstance(path, Path) else 0,
+    )
 
 
 def _grouped(sizes: Sequence[int]) -> list[list[int]]:

@@ -137,13 +137,27 @@ def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa
         found = session.views[source.path]
         table = found if isinstance(found, LocalTable) else frame_table(session, found)
         return table.schema, [partial(_frame_rows, part) for part in table.partitions]
-    path = _place(source)
+    path = place_of_input(source)
     if not path.exists():
         raise problems.missing(source)
+    if source.format == "csv":
+        return csv_files.read_csv(_files(path, source), source)
+    schema, files = open_files(path, source, version)
+    return schema, [part for one in files for part in one.parts(schema)]
+
+
+def open_files(
+    path: Place, source: Input, version: int | None, most: int | None = None
+) -> tuple[pa.Schema, list[parquet_files.ParquetFile]]:
+    """(columns, files) of an input of Parquet or Delta at a place.
+
+    Raises:
+        InputError: if it cannot be read as its format.
+        NeedsSparkError: if only Spark can read it, or it has more than `most` files.
+    """
     if source.format == "delta":
-        return delta_files.read_delta(path, source, version)
-    files = _files(path, source)
-    return csv_files.read_csv(files, source) if source.format == "csv" else parquet_files.read_parquet(files, source)
+        return delta_files.read_delta(path, source, version, most)
+    return parquet_files.read_parquet(_files(path, source), source, most)
 
 
 def _frame_rows(part: Any, counts: Counts) -> Iterator[pa.RecordBatch]:
@@ -156,8 +170,12 @@ def _frame_rows(part: Any, counts: Counts) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def _place(source: Input) -> Place:
-    """The file or folder of an input."""
+def place_of_input(source: Input) -> Place:
+    """The file or folder of an input.
+
+    Raises:
+        NeedsSparkError: if only Spark reaches it.
+    """
     reached = is_on_store(source.path) or local_path(source.path) is not None
     if not reached or PATTERN & set(source.path) or (source.path.startswith("file:") and "%" in source.path):
         raise NeedsSparkError(f"input.path: {source.path} is behind a URI, or a pattern of names")
@@ -207,7 +225,7 @@ def count_rows(source: Input, most: int) -> int:
 
 def commit_of(session: LocalSession, source: Input) -> Commit | None:
     """The commit of a Delta input that is read; None for other inputs."""
-    return delta_files.commit_of(_place(source), source) if source.format == "delta" else None
+    return delta_files.commit_of(place_of_input(source), source) if source.format == "delta" else None
 
 
 def input_state(session: LocalSession, source: Input, commit: Commit | None) -> str | None:
@@ -217,6 +235,6 @@ def input_state(session: LocalSession, source: Input, commit: Commit | None) -> 
     if source.format in ("delta", "table"):
         return None
     try:
-        return state_of_files(walked(_place(source)))
+        return state_of_files(walked(place_of_input(source)))
     except OSError:
         return None

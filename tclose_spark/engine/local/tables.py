@@ -58,7 +58,9 @@ class LocalEngine:
         parts = tuple(part for table in tables for part in table.partitions)
         return LocalTable(tables[0].session, tables[0].schema, parts)
 
-    def map_batches(self, table: LocalTable, mapper: Mapper, schema: pa.Schema) -> LocalTable:
+    def map_batches(
+        self, table: LocalTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+    ) -> LocalTable:
         parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
         return LocalTable(table.session, schema, parts)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.engine.protocol import OpenedTable
+from tclose_spark.engine.spark.tables import arrow_schema
+from tclose_spark.engine.spark.task_files import TaskFiles, frame_of, opened_by_tasks
+from tclose_spark.engine.tables import errors_of_tasks
+from tclose_spark.errors import InputError
 from tclose_spark.io.input import reading
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.input_state import commit_of as commit_of
@@ -18,9 +22,10 @@ from tclose_spark.io.input.spark import damaged_text
 from tclose_spark.runfile.spec import Input
 
 
-def read_table(session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None) -> DataFrame:
-    """See `engine.sources`."""
-    return reading.read_table(session, source, version)
+def read_table(session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None) -> Any:
+    """See `engine.sources`. Tasks open its files if they may."""
+    frame = reading.read_table(session, source, version)
+    return opened_by_tasks(frame, arrow_schema(frame), source, version, columns)
 
 
 def frame_table(session: SparkSession, table: Any) -> DataFrame:
@@ -42,13 +47,17 @@ def require_paths(places: Mapping[str, Any]) -> None:
     """Spark reaches all places."""
 
 
-def errors_translated(*tables: OpenedTable) -> AbstractContextManager[None]:
+@contextmanager
+def errors_translated(*tables: OpenedTable) -> Iterator[None]:
     """See `engine.sources`."""
-    return damaged_text.translate_read_errors(*map(_source_table, tables))
+    with errors_of_tasks(InputError), damaged_text.translate_read_errors(*map(_source_table, tables)):
+        yield
 
 
 def checked(opened: OpenedTable) -> OpenedTable:
     """See `engine.sources`."""
+    if isinstance(opened.table, TaskFiles):
+        return opened  # tasks check text as they read it
     with errors_translated(opened):
         return replace(opened, table=damaged_text.checked(_source_table(opened)))
 
@@ -65,4 +74,4 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
 
 
 def _source_table(opened: OpenedTable) -> damaged_text.SourceTable:
-    return damaged_text.SourceTable(cast(DataFrame, opened.table), opened.source, opened.columns)
+    return damaged_text.SourceTable(frame_of(cast(DataFrame, opened.table)), opened.source, opened.columns)

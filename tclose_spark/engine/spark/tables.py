@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from tclose_spark.engine.protocol import How, Mapper, Value
+from tclose_spark.engine.spark.task_files import TaskFiles, frame_of
 from tclose_spark.io.spark import shuffles, workers
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
@@ -27,6 +28,7 @@ from tclose_spark.table.columns.spark_types import NAMES, TYPE
 SAME_TEXT = {pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_()}
 """Types whose text does not depend on the time zone of a session, nor on how a file stores them."""
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
+SparkTable = DataFrame | TaskFiles
 
 
 def spark_schema(schema: pa.Schema) -> Any:
@@ -62,55 +64,63 @@ class SparkEngine:
 
     in_process = False
 
-    def session_of(self, table: DataFrame) -> SparkSession:
-        return table.sparkSession
+    def session_of(self, table: SparkTable) -> SparkSession:
+        return frame_of(table).sparkSession
 
-    def schema_of(self, table: DataFrame) -> pa.Schema:
-        return arrow_schema(table)
+    def schema_of(self, table: SparkTable) -> pa.Schema:
+        return arrow_schema(frame_of(table))
 
     def of_arrow(self, session: SparkSession, table: pa.Table) -> DataFrame:
         return session.createDataFrame(table, spark_schema(table.schema))
 
-    def select(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
-        return table.select(*map(quoted, names))
+    def select(self, table: SparkTable, names: Sequence[str]) -> Any:
+        return table.select(names) if isinstance(table, TaskFiles) else table.select(*map(quoted, names))
 
-    def rename(self, table: DataFrame, names: Sequence[str]) -> DataFrame:
-        return table.toDF(*names)
+    def rename(self, table: SparkTable, names: Sequence[str]) -> Any:
+        return table.rename(names) if isinstance(table, TaskFiles) else table.toDF(*names)
 
-    def union(self, tables: Sequence[DataFrame]) -> DataFrame:
-        return reduce(DataFrame.union, tables)
+    def union(self, tables: Sequence[SparkTable]) -> DataFrame:
+        return reduce(DataFrame.union, map(frame_of, tables))
 
-    def map_batches(self, table: DataFrame, mapper: Mapper, schema: pa.Schema) -> DataFrame:
+    def map_batches(
+        self, table: SparkTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
+    ) -> DataFrame:
+        if isinstance(table, TaskFiles):
+            return table.map_batches(mapper, spark_schema(schema), may_be_coded)
         return workers.map_batches(table, mapper, spark_schema(schema))
 
-    def send_to_tasks(self, table: DataFrame, mapper: Mapper, schema: pa.Schema, tasks: int) -> DataFrame:
-        return shuffles.sent_to_tasks(table, mapper, spark_schema(schema), tasks)
+    def send_to_tasks(self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int) -> DataFrame:
+        return shuffles.sent_to_tasks(frame_of(table), mapper, spark_schema(schema), tasks)
 
-    def gather(self, table: DataFrame, keys: Sequence[str]) -> DataFrame:
+    def gather(self, table: SparkTable, keys: Sequence[str]) -> DataFrame:
         names = list(map(quoted, keys))
-        return table.repartition(*names).sortWithinPartitions(*names)
+        return frame_of(table).repartition(*names).sortWithinPartitions(*names)
 
-    def combine(self, table: DataFrame, keys: Sequence[str], values: Mapping[str, How]) -> DataFrame:
+    def combine(self, table: SparkTable, keys: Sequence[str], values: Mapping[str, How]) -> DataFrame:
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
-        return table.groupBy(*map(quoted, keys)).agg(*combined)
+        return frame_of(table).groupBy(*map(quoted, keys)).agg(*combined)
 
-    def observe(self, table: DataFrame, values: Mapping[str, How]) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
+    def observe(
+        self, table: SparkTable, values: Mapping[str, How]
+    ) -> tuple[DataFrame, Callable[[], Mapping[str, Any]]]:
         observation = Observation()
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
-        return table.observe(observation, *combined), lambda: observation.get
+        return frame_of(table).observe(observation, *combined), lambda: observation.get
 
-    def collect(self, table: DataFrame, most: int | None = None) -> pa.Table:
-        return (table if most is None else table.limit(most)).toArrow()
+    def collect(self, table: SparkTable, most: int | None = None) -> pa.Table:
+        frame = frame_of(table)
+        return (frame if most is None else frame.limit(most)).toArrow()
 
     @contextmanager
-    def keep(self, table: DataFrame) -> Iterator[DataFrame]:
+    def keep(self, table: SparkTable) -> Iterator[DataFrame]:
         """Cached by the executors in memory or on disk. Use it only for tables that are functions of the rows' content:
         a part lost with an executor is computed again, equally. A platform without a cache computes it each time.
         """
+        frame = frame_of(table)
         try:
-            persisted = table.persist(StorageLevel.MEMORY_AND_DISK)
+            persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
         except PySparkException:
-            yield table
+            yield frame
             return
         try:
             yield persisted
@@ -125,8 +135,8 @@ class SparkEngine:
     ) -> SparkTaskSum[Value]:
         return SparkTaskSum(session, empty, merge)
 
-    def write_rows(self, table: DataFrame, path: str) -> None:
-        table.write.options(**delta.LARGE_VALUES).parquet(for_spark(path))
+    def write_rows(self, table: SparkTable, path: str) -> None:
+        frame_of(table).write.options(**delta.LARGE_VALUES).parquet(for_spark(path))
 
     def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
         return session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
@@ -134,11 +144,11 @@ class SparkEngine:
     def read_delta(self, session: SparkSession, path: str) -> DataFrame:
         return delta.read_delta(session, path)
 
-    def write_delta(self, table: DataFrame, path: str) -> None:
-        delta.write_delta(table, path)
+    def write_delta(self, table: SparkTable, path: str) -> None:
+        delta.write_delta(frame_of(table), path)
 
-    def write_and_read(self, table: DataFrame, path: str) -> DataFrame:
-        return delta.write_and_read(table, path)
+    def write_and_read(self, table: SparkTable, path: str) -> DataFrame:
+        return delta.write_and_read(frame_of(table), path)
 
     def read_files(self, session: SparkSession, folder: str, kinds: Iterable[pa.DataType]) -> DataFrame | None:
         if java_of(session) is None or not SAME_TEXT.issuperset(kinds):

@@ -90,6 +90,11 @@ def gone(file: str) -> InputError:
     return InputError(f"{file} is gone since the table was looked at; run again")
 
 
+def changed(file: str) -> InputError:
+    """A file is another one than before."""
+    return InputError(f"{file} has changed since the table was looked at; run again")
+
+
 def truncated(file: str) -> InputError:
     """A file ends too early."""
     return InputError(f"{file} is truncated, or is not compressed as its name says; copy it again")

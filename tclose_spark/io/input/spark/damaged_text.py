@@ -24,6 +24,10 @@ from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
 
 
+class DamagedTextError(ValueError):
+    """A task finds text that is damaged, which `check_text` reports."""
+
+
 @dataclass(frozen=True)
 class SourceTable:
     """A table that was read.
@@ -49,7 +53,7 @@ def translate_read_errors(*tables: SourceTable) -> Iterator[None]:
     try:
         yield
     except READ_ERRORS as error:
-        if "UnicodeDecodeError" in str(error):
+        if any(kind.__name__ in str(error) for kind in (UnicodeDecodeError, DamagedTextError)):
             for opened in tables:
                 check_text(opened)
         known = next((known for opened in tables if (known := meaning(error, opened.source))), None)
