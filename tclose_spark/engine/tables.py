@@ -19,6 +19,7 @@ from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, Ta
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
 
+TRIES = 3  # of work that loses executors
 MOST_JOINING = 64  # tasks that join what others found, before the caller does
 _LOCAL = LocalEngine()
 
@@ -117,10 +118,23 @@ def combine(table: Table, keys: Sequence[str], values: Mapping[str, How]) -> Tab
 
 
 def observe(table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[], Mapping[str, Any]]]:
-    """(the table, a function that returns these columns combined over all rows once the table was computed). A
-    partition that Spark computes again counts once.
+    """(the table, a function that returns these columns combined over all rows once the table was computed). A task
+    that fails and is tried again counts once. If the table is shuffled later, and an executor is lost, the rows that
+    Spark computes again count twice: see `again_if_disturbed`.
     """
     return engine_of(table).observe(table, values)
+
+
+def again_if_disturbed(session: Session, work: Callable[[], Value], is_sound: Callable[[Value], bool]) -> Value:
+    """The result of work. If an executor was lost meanwhile, the work is done again, up to TRIES times in all, unless
+    the result is sound: rows may have been counted twice (see `observe`).
+    """
+    engine = engine_of(session)
+    for _ in range(TRIES):
+        lost, result = engine.lost_executors(session), work()
+        if is_sound(result) or engine.lost_executors(session) == lost:
+            break
+    return result
 
 
 def collect(table: Table, most: int | None = None) -> pa.Table:

@@ -15,6 +15,7 @@ from tclose_spark.checks.profiles.rules import named_identifiers
 from tclose_spark.engine.protocol import Mapper, OpenedTable, Table
 from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, read_table
 from tclose_spark.engine.tables import (
+    again_if_disturbed,
     collect,
     map_batches,
     schema_of,
@@ -87,9 +88,14 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     state = state_of_inputs(run, commit)
     table = read_table(run.session, source, version, run.spec.attributes.inputs)
     earlier = earlier_release(run)
+    path = run.staging.path(STAGED_ROWS)
+
+    def profiled() -> tuple[Profile, dict[str, Hierarchy]]:
+        drop_rows(run)
+        return profile_table(table, run.spec, run.hierarchies, path, run.secret, version, earlier)
+
     try:
-        path = run.staging.path(STAGED_ROWS)
-        profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version, earlier)
+        profile, trees = again_if_disturbed(run.session, profiled, lambda _: earlier is None)
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
         columns, batches = (

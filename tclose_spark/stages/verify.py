@@ -11,10 +11,10 @@ from typing import Any
 from tclose_spark.checks.atoms import Line
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
-from tclose_spark.engine.tables import read_delta, sized_shuffles
+from tclose_spark.engine.tables import again_if_disturbed, read_delta, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
-from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import export_name
@@ -33,11 +33,28 @@ MOST_NAMED = 5  # files that a message names
 
 
 def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
-    """The verdict on the release in a folder; its class table is written to the path `classes`.
+    """The verdict on the release in a folder; its class table is written to the path `classes`. A verdict that does not
+    hold is not final if an executor was lost meanwhile.
 
     Raises:
         GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its rows.
     """
+
+    def judged() -> Verdict | GuaranteeError:
+        folder_of_classes, _, name = classes.rpartition("/")
+        open_folder(folder_of_classes, run.session).remove(name)
+        try:
+            return _judge(run, profiled, state, folder, classes)
+        except GuaranteeError as error:
+            return error
+
+    found = again_if_disturbed(run.session, judged, lambda one: isinstance(one, Verdict) and one.holds)
+    if isinstance(found, GuaranteeError):
+        raise found
+    return found
+
+
+def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
     stages = state["stages"]
     versions = stages["anonymize"].get("versions", {"readable": [0], "commits": 1})
     require_plain_table(folder, "release", versions["commits"])
@@ -64,7 +81,6 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
     """The verdict on the staged release. Writes the class table, the validation and the figures beside it; record gets
     the verdict and the SHA-256 of the judged files.
     """
-    run.staging.remove("classes")
     files = digests(run.staging, JUDGED)
     verdict = judge(run, read_profile(run), state, run.staging, run.staging.path("classes"))
     run.staging.remove("validation")

@@ -22,8 +22,11 @@ def killed_now_and_then(executors: bool, trials: Trials, crowd: Path, expected: 
         method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, KILLS)
         command = Command(crowd / f"{method}.yaml", folder / str(run), "cluster")
         code, told, killed = disturb_at(moments, command, partial(kill_one, executors, trials))
+        if code == killed == 0:
+            trials.is_none()
+            continue
         trials.well(
-            killed > 0 and code == 0 and published(command.output) == expected[method],
+            code == 0 and published(command.output) == expected[method],
             f"{method}, {killed} killed at {moments}, exit {code}: {told[-LAST_WORDS:]}",
         )
 
@@ -63,8 +66,11 @@ def test_runs_on_two_workers_of_which_one_is_killed(
             method, moments = list(METHODS)[run % len(METHODS)], some_moments(trials.draw, 1)
             command = Command(crowd / f"{method}.yaml", tmp_path / str(run), "cluster", master=cluster.url)
             code, told, killed = disturb_at(moments, command, partial(kill_machine, cluster))
+            if code == killed == 0:
+                trials.is_none()
+                continue
             trials.well(
-                killed == 1 and code == 0 and published(command.output) == fingerprints[method],
+                code == 0 and published(command.output) == fingerprints[method],
                 f"{method}, {killed} killed at {moments}, exit {code}: {told[-LAST_WORDS:]}",
             )
 

@@ -31,6 +31,10 @@ class Trials:
             self.tried += 1
             yield number
 
+    def is_none(self) -> None:
+        """Does not count the current trial: nothing was broken in it."""
+        self.tried -= 1
+
     def well(self, ends: bool, why: str) -> None:
         """Counts the current trial. Writes the figures so far if TCLOSE_RECORD is set: a session may be interrupted.
         why: what went wrong if it does not end well.

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.engine.spark.task_files import TaskFiles, frame_of
 from tclose_spark.io.spark import shuffles, workers
-from tclose_spark.io.spark.capabilities import java_of
+from tclose_spark.io.spark.capabilities import REFUSALS, java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
@@ -106,6 +106,14 @@ class SparkEngine:
         observation = Observation()
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return frame_of(table).observe(observation, *combined), lambda: observation.get
+
+    def lost_executors(self, session: SparkSession) -> int:
+        """How many executors are gone, of those that Spark remembers; 0 if the session does not say."""
+        try:
+            of_both = session.sparkContext._jsc.sc().statusStore().executorList
+            return int(of_both(False).size() - of_both(True).size())
+        except REFUSALS:
+            return 0
 
     def collect(self, table: SparkTable, most: int | None = None) -> pa.Table:
         frame = frame_of(table)
