@@ -138,7 +138,8 @@ class Output(Section):
             raise ValueError("export names a format twice")
         if self.keep_versions > 1 and (self.after is None or self.after != self.path):
             raise ValueError(
-                "keep_versions: versions are those of a line; expected after, with the same folder as path"
+                "keep_versions: versions are those of a line of releases; expected output.after, with the folder of "
+                "output.path"
             )
         public, internal = f"{self.public_path}/", f"{self.internal_path}/"
         if internal.startswith(public):

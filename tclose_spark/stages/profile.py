@@ -36,8 +36,9 @@ from tclose_spark.stages.line.requirements import (
     column_types,
     ground_distances,
     kept_note,
+    line_notes,
     members_line,
-    recognized_note,
+    recognized_notes,
     require_known_people,
     require_same_types,
 )
@@ -88,6 +89,8 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     state = state_of_inputs(run, commit)
     table = read_table(run.session, source, version, run.spec.attributes.inputs)
     earlier = earlier_release(run)
+    for note in line_notes(run, earlier is not None):
+        run.announce(f"note: {note}")
     path = run.staging.path(STAGED_ROWS)
 
     def profiled() -> tuple[Profile, dict[str, Hierarchy]]:
@@ -123,7 +126,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     if earlier is not None and profile.people is not None and profile.people.members is not None:
         record["earlier"] = {"releases": list(earlier.history), "atoms": str(earlier.fingerprint())}
         run.announce(members_line(profile.people.members))
-        for note in recognized_note(profile.people.members):
+        for note in recognized_notes(profile.people.members):
             run.announce(f"note: {note}")
     record |= {"hierarchies": built} if built else {}
     record |= {"insensitive": insensitive} if insensitive else {}

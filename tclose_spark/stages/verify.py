@@ -213,6 +213,7 @@ def _profile(run: Run) -> Profile:
 
 def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
+    versions = state["stages"]["anonymize"].get("versions", {"commits": 1})
     try:
         problems = list(_file_problems(run, state["stages"]["report"]))
     except OSError as error:
@@ -220,7 +221,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
         raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
     if not problems:
         return
-    later = later_commits(run.public, "release")
+    later = later_commits(run.public, "release", versions["commits"])
     what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(

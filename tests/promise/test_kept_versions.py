@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -143,12 +144,36 @@ def test_whatever_else_is_in_the_log_is_found(
 
 def test_a_changed_earlier_release_is_not_kept(out: Path, next_month: Next) -> None:
     next_month()
-    (file,) = (out / "public/release").glob("*.parquet")
+    file = min((out / "public/release").glob("*.parquet"))
     file.write_bytes(file.read_bytes()[:-1] + b"0")
     with pytest.raises(ConfigurationError, match="was changed after its publication"):
         next_month()
 
 
+@pytest.mark.parametrize("gone", ["*.parquet", "_earlier/0/*.parquet", "_delta_log/*1.json"])
+def test_a_missing_earlier_file_is_named(gone: str, out: Path, next_month: Next) -> None:
+    for _ in range(2):
+        next_month(3)
+    file = min((out / "public/release").glob(gone))
+    file.unlink()
+    with pytest.raises(ConfigurationError, match=f"{re.escape(str(file))} is gone"):
+        next_month(3)
+
+
+def test_the_tool_s_own_commits_are_not_called_later_ones(
+    out: Path, next_month: Next, open_run: Callable[..., Run]
+) -> None:
+    for _ in range(2):
+        next_month()
+    (out / "internal/history.json").unlink()
+    with pytest.raises(GuaranteeError, match=r"history.json is missing") as found:
+        verify_finished(open_run(out.parent / "run.yaml"))
+    assert "later commits" not in str(found.value)
+    (out / f"public/release/_delta_log/{2:020}.json").write_text("{}")
+    with pytest.raises(GuaranteeError, match=r"later commits: an operation without a name \(commit 2\)\)"):
+        verify_finished(open_run(out.parent / "run.yaml"))
+
+
 def test_versions_are_those_of_a_line(tmp_path: Path, write_run: Callable[..., Path], open_run: Any) -> None:
-    with pytest.raises(ConfigurationError, match="versions are those of a line"):
+    with pytest.raises(ConfigurationError, match="versions are those of a line of releases"):
         open_run(write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES))

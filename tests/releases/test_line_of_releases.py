@@ -747,6 +747,45 @@ def test_finished_releases_of_a_line_are_judged_again(
         verify_finished(run)
 
 
+# --- what a run says of a line
+
+
+@pytest.fixture
+def run_of(tmp_path: Path, write_run: Callable[..., Path]) -> Callable[..., list[str]]:
+    """`run_of(town, output)`: what a release into one output prints."""
+
+    def released(town: Mapping[str, Any], **output: Any) -> list[str]:
+        lines: list[str] = []
+        conf = write_run(tmp_path, rows(town), output={"after": "out", **output}, **ROLES)
+        tc.release(None, conf, engine="local", overwrite=True, log=lines.append)
+        return lines
+
+    return released
+
+
+def test_a_line_that_begins_says_so(run_of: Callable[..., list[str]]) -> None:
+    town = list(islice(months(0, 80, leave=0, change=0), 2))
+    begins = "so a line begins; nothing is promised about other lines"
+    assert begins in "\n".join(run_of(town[0]))
+    assert begins not in "\n".join(run_of(town[1]))
+
+
+def test_a_release_after_which_leavers_cannot_be_kept_says_so(run_of: Callable[..., list[str]]) -> None:
+    town = list(islice(months(0, 80, leave=0, change=0), 3))
+    ends = "output.leavers was keep in the earlier release; no later release of the line can keep leavers again"
+    assert ends not in "\n".join([*run_of(town[0], leavers="keep"), *run_of(town[1], leavers="keep")])
+    assert ends in "\n".join(run_of(town[2], leavers="withhold"))
+
+
+def test_most_people_with_other_values_are_noted(run_of: Callable[..., list[str]]) -> None:
+    town = next(months(0, 80))
+    run_of(town, leavers="keep")
+    shouted = {**town, "disease": [one.upper() for one in town["disease"]]}
+    assert "80 of 80 people have other sensitive values than before; are values written alike?" in "\n".join(
+        run_of(shouted, leavers="keep")
+    )
+
+
 # --- what people see
 
 

@@ -21,12 +21,15 @@ def prepend_versions(new: Folder, earlier: Folder, table: str, most: int, publis
     of the files of the earlier table, by its name and theirs.
 
     Raises:
-        ConfigurationError: if a file of the earlier table was changed.
+        ConfigurationError: if a file of the earlier table was changed, or is gone.
     """
+    gone = sorted(file for file in published if file.startswith(f"{table}/") and not earlier.exists(file))
+    if gone:
+        raise ConfigurationError(f"output.after: {earlier.path(gone[0])} is gone; put it back from a copy")
     number = len(earlier.names(f"{table}/{LOGS}"))
     commits = [actions_of(earlier, f"{table}/{log_of(version)}") for version in range(number)]
-    gone = [version for version in range(number - 1) if not earlier.exists(f"{table}/{EARLIER}/{version}")]
-    readable = range(max([0, number + 1 - most, *(version + 1 for version in gone)]), number + 1)
+    unread = [version for version in range(number - 1) if not earlier.exists(f"{table}/{EARLIER}/{version}")]
+    readable = range(max([0, number + 1 - most, *(version + 1 for version in unread)]), number + 1)
     for add in _adds(commits[-1]):
         add["path"] = f"{EARLIER}/{number - 1}/{add['path']}"
     for version in readable[:-1]:

@@ -61,12 +61,27 @@ def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Map
             )
 
 
-def recognized_note(members: Members) -> list[str]:
-    """A note if the input has fewer than half of the people of earlier releases."""
+def recognized_notes(members: Members) -> list[str]:
+    """Notes if the input has fewer than half of the people of earlier releases, or most of them with other values."""
     there = members.stayed + members.changed + members.withheld
     whole = there + members.left
     few = f"only {there:,} of {whole:,} people of earlier releases are in the input; are identifiers written alike?"
-    return [few] if 2 * there < whole else []
+    other = (
+        f"{members.changed:,} of {there:,} people have other sensitive values than before; are values written alike?"
+    )
+    return [*([few] if 2 * there < whole else []), *([other] if 2 * members.changed > there else [])]
+
+
+def line_notes(run: Run, continues: bool) -> list[str]:
+    """Notes if a run begins a line, or if later releases cannot keep leavers any more. continues: whether there is an
+    earlier release.
+    """
+    after, internal = run.spec.output.after, run.earlier
+    if after is not None and not continues:
+        return [f"there is no earlier release in {after}, so a line begins; nothing is promised about other lines"]
+    if internal is not None and internal.exists(RECORDS) and run.spec.output.leavers != "keep":
+        return ["output.leavers was keep in the earlier release; no later release of the line can keep leavers again"]
+    return []
 
 
 def kept_note(kept: int) -> str:
