@@ -127,7 +127,7 @@ def earlier_release(run: Run) -> EarlierRelease | None:
             return None
         raise ConfigurationError(
             f"output.after: there is no finished release in {after}; a line continues from its folders public and "
-            "internal, so put them back, or give another output to begin a new line"
+            "internal, so put them back, or leave out output.after to begin a new line in another output"
         )
     if run.finished and not own:
         raise ConfigurationError(
