@@ -141,10 +141,33 @@ def test_whatever_else_is_in_the_log_is_found(
         verify_finished(open_run(out.parent / "run.yaml"))
 
 
-def test_a_changed_earlier_release_is_not_kept(out: Path, next_month: Next) -> None:
+def without_diseases(table: Path) -> None:
+    """A damage: the log no longer names a column."""
+    log = table / f"_delta_log/{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    (meta,) = [action["metaData"] for action in actions if "metaData" in action]
+    schema = json.loads(meta["schemaString"])
+    schema["fields"] = [field for field in schema["fields"] if field["name"] != "disease"]
+    meta["schemaString"] = json.dumps(schema)
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: next(table.glob("*.parquet")).write_text("x"),
+        lambda table: next(table.glob("*.parquet")).unlink(),
+        without_diseases,
+        without("metaData", 0),
+        commit(0, add=ADDED),
+        lambda table: (table / f"_delta_log/{0:020}.json").unlink(),
+        lambda table: (table / f"_delta_log/{0:020}.json").write_text("{"),
+        lambda table: (table / f"_delta_log/{1:020}.json").write_text(""),
+    ],
+)
+def test_a_changed_earlier_release_is_not_kept(damage: Callable[[Path], None], out: Path, next_month: Next) -> None:
     next_month()
-    (file,) = (out / "public/release").glob("*.parquet")
-    file.write_bytes(file.read_bytes()[:-1] + b"0")
+    damage(out / "public/release")
     with pytest.raises(ConfigurationError, match="was changed after its publication"):
         next_month()
 
