@@ -180,6 +180,15 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
         UnreachableError,
         "entropy and recursive l for at most 16 rows, and the table has 17",
     )
+    pairs = [
+        {"city": c, "disease": d} for c, both in (("Pisa", "ab"), ("Lyon", "ac"), ("Nice", "bc")) for d in both * 3
+    ]
+    yield (
+        "t just below 1/3, which each city is from the table",
+        lambda: problem_of(pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}),
+        UnreachableError,
+        "miss a t by less than its solver's tolerance",
+    )
     yield (
         "coarsest",
         lambda: problem_of(town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}),
