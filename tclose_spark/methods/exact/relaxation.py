@@ -151,7 +151,7 @@ class Relaxation:
             prices = self._prices(active, left)
             if prices is None:
                 break
-            above = self._price(prices) - self.labels.loss
+            above = self._price(prices, end) - self.labels.loss
             too_dear = np.where(covers, np.maximum(above, 0.0)[:, None], 0.0).max(axis=0)
             held = self.rows > 0
             best = max(best, float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n)
@@ -178,8 +178,10 @@ class Relaxation:
         prices[combination, value] = found
         return prices
 
-    def _price(self, prices: FloatArray) -> FloatArray:
-        """P of each label, -infinity if none of its mixtures is within t, shape (labels,)."""
+    def _price(self, prices: FloatArray, end: float) -> FloatArray:
+        """P of each label, -infinity if none of its mixtures is within t, shape (labels,); more than P if this moment
+        is reached before.
+        """
         assert self.a.t is not None
         paid = np.stack(
             [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T], axis=1
@@ -191,6 +193,8 @@ class Relaxation:
         least = np.minimum(self._moved(paid, low)[0], self._moved(paid, high)[0])
         least[self._least_work(known) > t + ROUNDING] = -np.inf
         for _ in range(STEPS):
+            if time.monotonic() > end:
+                break
             middle = (low + high) / 2
             price, work = self._moved(paid, middle)
             least = np.minimum(least, price)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -130,3 +131,12 @@ def test_distances_that_differ_by_less_than_the_least_of_them() -> None:
     least = make_plan(given(problem, rows)).loss
     assert least == pytest.approx(1 / 3)
     assert lower_bound(problem.attributes, 3, rows, 20) <= least
+
+
+def test_a_search_of_many_labels_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, rows = problem_of(two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={})
+    clock, looks, moved = itertools.count(), [], relaxation.Relaxation._moved
+    monkeypatch.setattr(relaxation.time, "monotonic", lambda: next(clock))  # a second more at each look
+    monkeypatch.setattr(relaxation.Relaxation, "_moved", lambda *given: looks.append(1) or moved(*given))
+    assert 0 <= lower_bound(problem.attributes, 5, rows, 20) <= 1
+    assert len(looks) <= 20 < relaxation.STEPS
