@@ -235,4 +235,5 @@ def test_the_certificate_says_what_is_proven(make_run: Callable[..., Any]) -> No
     plan = ExactPlan(kinds=np.zeros((2, 1), dtype=np.int64), parts=np.zeros((3, 1), dtype=np.int64), loss=0.5, gap=0.1)
     certificate["utility"]["optimum"] = plan.describe({"classes": 1})["optimum"]
     assert certificate["utility"]["optimum"] == {"gap": 0.1}
+    assert replace(plan, gap=2e-8).describe({"classes": 1})["optimum"] == {"gap": 0.000001}, "rounded up"
     jsonschema.validate(certificate, schema)
