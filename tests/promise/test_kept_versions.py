@@ -141,6 +141,16 @@ def test_whatever_else_is_in_the_log_is_found(
         verify_finished(open_run(out.parent / "run.yaml"))
 
 
+def test_only_commits_after_the_release_are_called_later(
+    out: Path, next_month: Next, open_run: Callable[..., Run]
+) -> None:
+    for _ in range(2):
+        next_month()
+    DeltaTable(str(out / "public/release")).delete("sex = 'f'")
+    with pytest.raises(GuaranteeError, match=r"later commits: DELETE \(commit 2\)\)"):
+        verify_finished(open_run(out.parent / "run.yaml"))
+
+
 def without_diseases(table: Path) -> None:
     """A damage: the log no longer names a column."""
     log = table / f"_delta_log/{0:020}.json"

@@ -183,15 +183,15 @@ def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: se
             yield f"{name} is not there, or not as long as its log says"
 
 
-def later_commits(folder: Folder, table: str) -> list[str]:
-    """The operations on a table after it was written, by its log: `OPTIMIZE (commit 1)`."""
+def later_commits(folder: Folder, table: str, versions: int = 1) -> list[str]:
+    """The operations on a table of so many versions after it was written, by its log: `OPTIMIZE (commit 1)`."""
     found = []
     names: list[str] = []
     with suppress(OSError):
         names = folder.names(f"{table}/{LOGS}")
     for name in names:
         version, _, kind = name.partition(".")
-        if kind == "json" and version.isdigit() and int(version) > 0:
+        if kind == "json" and version.isdigit() and int(version) >= versions:
             operation = "an operation without a name"
             with suppress(Exception):  # whatever stands there, it is only named
                 lines = map(json.loads, folder.read(f"{table}/{LOGS}/{name}").splitlines())
