@@ -55,6 +55,8 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     assert table_at(out, 0) == first != second
     certificate = next_month()
     assert certificate["earlier"]["versions"] == [1, 2]
+    page = (out / "public/report.html").read_text()
+    assert "version 2 is this one, and version 1 is the one before." in page
     assert table_at(out, 1) == second
     assert table_at(out) == table_at(out, 2)
     assert table_at(out).num_rows == certificate["release"]["rows"]
