@@ -34,8 +34,8 @@ def next_month(tmp_path: Path, write_run: Callable[..., Path], open_run: Callabl
     """`next_month(keep)` releases the next month of a town into one output, and returns the certificate."""
     town = months(0, 100)
 
-    def release(keep: int = 2) -> Mapping[str, Any]:
-        output = {"after": "out", "leavers": "keep", "keep_versions": keep}
+    def release(keep: int = 2, leavers: str = "keep") -> Mapping[str, Any]:
+        output = {"after": "out", "leavers": leavers, "keep_versions": keep}
         return pipeline.release(open_run(write_run(tmp_path, rows(next(town)), output=output, **ROLES), overwrite=True))
 
     return release
@@ -65,6 +65,15 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     assert verify_finished(open_run(out.parent / "run.yaml")).holds
     found = CliRunner().invoke(app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"])
     assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
+
+
+@promises("With `output.keep_versions`, withheld people are still in the earlier versions of the table.")
+def test_withheld_people_stay_in_earlier_versions(out: Path, next_month: Next) -> None:
+    next_month(leavers="withhold")
+    first = table_at(out)
+    assert next_month(leavers="withhold")["earlier"]["withheld"] > 0
+    assert table_at(out).num_rows < first.num_rows
+    assert table_at(out, 0) == first
 
 
 @pytest.mark.on_spark
