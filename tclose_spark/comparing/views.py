@@ -30,7 +30,8 @@ NCP = (
     "quasi-identifiers, as in the certificate of a release. 0 loses nothing, 1 everything."
 )
 BOUND = (
-    "The least NCP is a proven bound for labels within the range or the values of the rows. A suppressed row loses 1. "
+    "The least NCP is a proven bound for labels as the run file defines them, within the range or the values of the "
+    "rows. A suppressed row loses 1. "
     "The bound may be below what any release reaches, because it looks at k, at one t at a time, and at some of the "
     "quasi-identifiers at a time."
 )

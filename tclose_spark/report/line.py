@@ -83,7 +83,7 @@ def damage_translated(where: str) -> Iterator[None]:
             f"{where}: the certificate or the evidence lacks {error}, so it is damaged, or an older version of "
             "tclose_spark made it; put it back from a copy, or release the table again"
         ) from None
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError(
             f"{where}: the certificate or the evidence is damaged; put it back from a copy"
         ) from None

@@ -56,7 +56,7 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
 
 def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
     stages = state["stages"]
-    versions = stages["anonymize"].get("versions", {"readable": [0], "commits": 1})
+    versions = _versions(stages)
     require_plain_table(folder, "release", versions["commits"])
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     release, path = read_delta(run.session, folder.path("release")), folder.path("release")
@@ -75,6 +75,12 @@ def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder
         return verify_release(
             release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line
         )
+
+
+def _versions(stages: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The readable versions of a release's table, and the commits of its log."""
+    versions: Mapping[str, Any] = stages["anonymize"].get("versions", {"readable": [0], "commits": 1})
+    return versions
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
@@ -213,7 +219,6 @@ def _profile(run: Run) -> Profile:
 
 def _require_files(run: Run, state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
-    versions = state["stages"]["anonymize"].get("versions", {"commits": 1})
     try:
         problems = list(_file_problems(run, state["stages"]["report"]))
     except OSError as error:
@@ -221,7 +226,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
         raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
     if not problems:
         return
-    later = later_commits(run.public, "release", versions["commits"])
+    later = later_commits(run.public, "release", _versions(state["stages"])["commits"])
     what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(

@@ -48,10 +48,11 @@ class Trials:
 
 @pytest.fixture
 def trials(request: pytest.FixtureRequest) -> Iterator[Trials]:
-    """See `Trials`. The test fails if a trial does."""
+    """See `Trials`. The test fails if a trial does, or if nothing was broken in any."""
     counted = Trials(request.node.name.removeprefix("test_").replace("_", " ").replace("[", ": ").rstrip("]"))
     yield counted
     assert not counted.failures, "\n".join(counted.failures)
+    assert counted.tried > 0, "nothing was broken in any trial"
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ def next_month(tmp_path: Path, write_run: Callable[..., Path], open_run: Callabl
     """`next_month(keep)` releases the next month of a town into one output, and returns the certificate."""
     town = months(0, 100)
 
-    def release(keep: int = 2) -> Mapping[str, Any]:
-        output = {"after": "out", "leavers": "keep", "keep_versions": keep}
+    def release(keep: int = 2, leavers: str = "keep") -> Mapping[str, Any]:
+        output = {"after": "out", "leavers": leavers, "keep_versions": keep}
         return pipeline.release(open_run(write_run(tmp_path, rows(next(town)), output=output, **ROLES), overwrite=True))
 
     return release
@@ -56,6 +56,8 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     assert table_at(out, 0) == first != second
     certificate = next_month()
     assert certificate["earlier"]["versions"] == [1, 2]
+    page = (out / "public/report.html").read_text()
+    assert "version 2 is this one, and version 1 is the one before." in page
     assert table_at(out, 1) == second
     assert table_at(out) == table_at(out, 2)
     assert table_at(out).num_rows == certificate["release"]["rows"]
@@ -64,6 +66,15 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     assert verify_finished(open_run(out.parent / "run.yaml")).holds
     found = CliRunner().invoke(app, ["audit", str(out / "public/release"), "--quasi-identifiers", "age,sex"])
     assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
+
+
+@promises("With `output.keep_versions`, withheld people are still in the earlier versions of the table.")
+def test_withheld_people_stay_in_earlier_versions(out: Path, next_month: Next) -> None:
+    next_month(leavers="withhold")
+    first = table_at(out)
+    assert next_month(leavers="withhold")["earlier"]["withheld"] > 0
+    assert table_at(out).num_rows < first.num_rows
+    assert table_at(out, 0) == first
 
 
 @pytest.mark.on_spark
@@ -142,38 +153,55 @@ def test_whatever_else_is_in_the_log_is_found(
         verify_finished(open_run(out.parent / "run.yaml"))
 
 
-def test_a_changed_earlier_release_is_not_kept(out: Path, next_month: Next) -> None:
-    next_month()
-    file = min((out / "public/release").glob("*.parquet"))
-    file.write_bytes(file.read_bytes()[:-1] + b"0")
-    with pytest.raises(ConfigurationError, match="was changed after its publication"):
-        next_month()
-
-
-@pytest.mark.parametrize("gone", ["*.parquet", "_earlier/0/*.parquet", "_delta_log/*1.json"])
-def test_a_missing_earlier_file_is_named(gone: str, out: Path, next_month: Next) -> None:
-    for _ in range(2):
-        next_month(3)
-    file = min((out / "public/release").glob(gone))
-    file.unlink()
-    with pytest.raises(ConfigurationError, match=f"{re.escape(str(file))} is gone"):
-        next_month(3)
-
-
-def test_the_tool_s_own_commits_are_not_called_later_ones(
+def test_only_commits_after_the_release_are_called_later(
     out: Path, next_month: Next, open_run: Callable[..., Run]
 ) -> None:
     for _ in range(2):
         next_month()
-    (out / "internal/history.json").unlink()
-    with pytest.raises(GuaranteeError, match=r"history.json is missing") as found:
+    DeltaTable(str(out / "public/release")).delete("sex = 'f'")
+    with pytest.raises(GuaranteeError, match=r"later commits: DELETE \(commit 2\)\)"):
         verify_finished(open_run(out.parent / "run.yaml"))
-    assert "later commits" not in str(found.value)
-    (out / f"public/release/_delta_log/{2:020}.json").write_text("{}")
-    with pytest.raises(GuaranteeError, match=r"later commits: an operation without a name \(commit 2\)\)"):
-        verify_finished(open_run(out.parent / "run.yaml"))
+
+
+def without_diseases(table: Path) -> None:
+    """A damage: the log no longer names a column."""
+    log = table / f"_delta_log/{0:020}.json"
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    (meta,) = [action["metaData"] for action in actions if "metaData" in action]
+    schema = json.loads(meta["schemaString"])
+    schema["fields"] = [field for field in schema["fields"] if field["name"] != "disease"]
+    meta["schemaString"] = json.dumps(schema)
+    log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: next(table.glob("*.parquet")).write_text("x"),
+        lambda table: next(table.glob("*.parquet")).unlink(),
+        without_diseases,
+        without("metaData", 0),
+        commit(0, add=ADDED),
+        lambda table: (table / f"_delta_log/{0:020}.json").unlink(),
+        lambda table: (table / f"_delta_log/{0:020}.json").write_text("{"),
+        lambda table: (table / f"_delta_log/{1:020}.json").write_text(""),
+    ],
+)
+def test_a_changed_earlier_release_is_not_kept(damage: Callable[[Path], None], out: Path, next_month: Next) -> None:
+    next_month()
+    damage(out / "public/release")
+    with pytest.raises(ConfigurationError, match="was changed after its publication"):
+        next_month()
+
+
+def test_a_version_that_is_gone_is_missed(out: Path, next_month: Next) -> None:
+    for _ in range(2):
+        next_month(3)
+    shutil.rmtree(out / "public/release/_earlier")
+    with pytest.raises(ConfigurationError, match="was changed after its publication: _earlier/0/"):
+        next_month(3)
 
 
 def test_versions_are_those_of_a_line(tmp_path: Path, write_run: Callable[..., Path], open_run: Any) -> None:
-    with pytest.raises(ConfigurationError, match="versions are those of a line of releases"):
+    with pytest.raises(ConfigurationError, match="versions are those of a line"):
         open_run(write_run(tmp_path, rows(next(months(0, 20))), output={"keep_versions": 2}, **ROLES))

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.storage.folders import Folder
-from tclose_spark.io.storage.integrity import Digests
+from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.tables.delta_log import EARLIER, LOG, LOGS, actions_of, log_of, write_actions
 
 
@@ -21,25 +21,26 @@ def prepend_versions(new: Folder, earlier: Folder, table: str, most: int, publis
     of the files of the earlier table, by its name and theirs.
 
     Raises:
-        ConfigurationError: if a file of the earlier table was changed, or is gone.
+        ConfigurationError: if a file or the log of the earlier table was changed, or is gone.
     """
-    gone = sorted(file for file in published if file.startswith(f"{table}/") and not earlier.exists(file))
-    if gone:
-        raise ConfigurationError(f"output.after: {earlier.path(gone[0])} is gone; put it back from a copy")
-    number = len(earlier.names(f"{table}/{LOGS}"))
+    changed = f"output.after: {earlier.path(table)} was changed after its publication"
+    logs = {name: digest for name, digest in published.items() if name.startswith(f"{table}/{LOGS}/")}
+    for difference in differences(logs, digests(earlier, [f"{table}/{LOGS}"])):
+        raise ConfigurationError(f"{changed}: {difference}")
+    number = len(logs)
     commits = [actions_of(earlier, f"{table}/{log_of(version)}") for version in range(number)]
-    unread = [version for version in range(number - 1) if not earlier.exists(f"{table}/{EARLIER}/{version}")]
-    readable = range(max([0, number + 1 - most, *(version + 1 for version in unread)]), number + 1)
+    dropped = [v for v in range(number - 1) if not any(f.startswith(f"{table}/{EARLIER}/{v}/") for f in published)]
+    readable = range(max([0, number + 1 - most, *(version + 1 for version in dropped)]), number + 1)
     for add in _adds(commits[-1]):
         add["path"] = f"{EARLIER}/{number - 1}/{add['path']}"
     for version in readable[:-1]:
         for name in (unquote(add["path"]) for add in _adds(commits[version])):
             old = name if version < number - 1 else name.rpartition("/")[2]
-            new.copy_in(earlier, f"{table}/{old}", f"{table}/{name}")
-            if new.sha256(f"{table}/{name}") != published.get(f"{table}/{old}"):
-                raise ConfigurationError(
-                    f"output.after: {earlier.path(table)} was changed after its publication: {old}"
-                )
+            is_there = earlier.exists(f"{table}/{old}")
+            if is_there:
+                new.copy_in(earlier, f"{table}/{old}", f"{table}/{name}")
+            if not is_there or new.sha256(f"{table}/{name}") != published.get(f"{table}/{old}"):
+                raise ConfigurationError(f"{changed}: {old}")
     own, now = actions_of(new, f"{table}/{LOG}"), int(time.time() * 1000)
     identity = next(action["metaData"]["id"] for action in commits[0] if "metaData" in action)
     for action in own:

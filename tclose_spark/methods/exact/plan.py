@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -64,9 +65,14 @@ class ExactPlan:
     def _classes(self) -> int:
         return int(self.parts[1].max()) + 1
 
+    @property
+    def _gap_shown(self) -> float:
+        """The gap, rounded up as a bound is."""
+        return math.ceil(self.gap * 1e6) / 1e6
+
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan. `optimum` is for the certificate."""
-        optimum = {"gap": round(self.gap, 6)} if self.gap else "proven"
+        optimum = {"gap": self._gap_shown} if self.gap else "proven"
         return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +87,7 @@ class ExactPlan:
 
     def report(self) -> PlanReport:
         """See Plan."""
-        proof = f"at most {self.gap:.6f} above the least" if self.gap else "proven to be the least"
+        proof = f"at most {self._gap_shown:.6f} above the least" if self.gap else "proven to be the least"
         return PlanReport(
             figures={"classes": self._classes, "kinds": self.kinds.shape[1]},
             note=f"{self._classes:,} classes that lose {self.loss:.6f}, {proof}",
@@ -158,7 +164,10 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     share[classes, program.kind] = found
     share = share[share.any(axis=1)]
     if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
-        raise ArithmeticError("the solver's classes do not hold in exact integers")
+        raise UnreachableError(
+            "method: exact found classes that miss a t by less than its solver's tolerance of about 0.000001; require "
+            "a t with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
+        )
     return float(program.cost[: len(found)] @ found), bound, share
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.exact.labels import Labels, TooManyLabelsError, all_labels
 from tclose_spark.methods.exact.program import ProgramBuilder
-from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray
 from tclose_spark.table.rows import Rows
 
 CLOSE = 1e-5
@@ -151,7 +151,7 @@ class Relaxation:
             prices = self._prices(active, left)
             if prices is None:
                 break
-            above = self._price(prices) - self.labels.loss
+            above = self._price(prices, end) - self.labels.loss
             too_dear = np.where(covers, np.maximum(above, 0.0)[:, None], 0.0).max(axis=0)
             held = self.rows > 0
             best = max(best, float((self.rows * np.where(held, prices - too_dear[:, None], 0.0)).sum()) / n)
@@ -178,8 +178,10 @@ class Relaxation:
         prices[combination, value] = found
         return prices
 
-    def _price(self, prices: FloatArray) -> FloatArray:
-        """P of each label, -infinity if none of its mixtures is within t, shape (labels,)."""
+    def _price(self, prices: FloatArray, end: float) -> FloatArray:
+        """P of each label, -infinity if none of its mixtures is within t, shape (labels,); more than P if this moment
+        is reached before.
+        """
         assert self.a.t is not None
         paid = np.stack(
             [np.where(self.labels.covers, of_value, -np.inf).max(axis=1) for of_value in prices.T], axis=1
@@ -188,14 +190,25 @@ class Relaxation:
         known = np.isfinite(paid)
         spread = np.where(known, paid, -np.inf).max(axis=1) - np.where(known, paid, np.inf).min(axis=1)
         low, high = np.zeros(len(paid)), (spread + 1) / (apart[apart > 0].min() if (apart > 0).any() else 1.0)
-        least, work = self._moved(paid, high)  # which moves as little as is possible
-        least = np.where(work > t + ROUNDING, -np.inf, np.minimum(least, self._moved(paid, low)[0]))
+        least = np.minimum(self._moved(paid, low)[0], self._moved(paid, high)[0])
+        least[self._least_work(known) > t + ROUNDING] = -np.inf
         for _ in range(STEPS):
+            if time.monotonic() > end:
+                break
             middle = (low + high) / 2
             price, work = self._moved(paid, middle)
             least = np.minimum(least, price)
             low, high = np.where(work <= t, low, middle), np.where(work <= t, middle, high)
         return least
+
+    def _least_work(self, known: BoolArray) -> FloatArray:
+        """The work if each value's share moves to the nearest value that rows of a label have, shape (labels,). known:
+        whether they have it, shape (labels, m).
+        """
+        work = np.zeros(len(known))
+        for share, apart in zip(self._shares.tolist(), self._apart, strict=True):
+            work += share * np.where(known, apart, np.inf).min(axis=1)
+        return work
 
     def _moved(self, paid: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(what this a proves of P; the work if each value's share moves where it is priced best, less a times the

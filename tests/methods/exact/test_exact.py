@@ -180,6 +180,15 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
         UnreachableError,
         "entropy and recursive l for at most 16 rows, and the table has 17",
     )
+    pairs = [
+        {"city": c, "disease": d} for c, both in (("Pisa", "ab"), ("Lyon", "ac"), ("Nice", "bc")) for d in both * 3
+    ]
+    yield (
+        "t just below 1/3, which each city is from the table",
+        lambda: problem_of(pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}),
+        UnreachableError,
+        "miss a t by less than its solver's tolerance",
+    )
     yield (
         "coarsest",
         lambda: problem_of(town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}),
@@ -226,4 +235,5 @@ def test_the_certificate_says_what_is_proven(make_run: Callable[..., Any]) -> No
     plan = ExactPlan(kinds=np.zeros((2, 1), dtype=np.int64), parts=np.zeros((3, 1), dtype=np.int64), loss=0.5, gap=0.1)
     certificate["utility"]["optimum"] = plan.describe({"classes": 1})["optimum"]
     assert certificate["utility"]["optimum"] == {"gap": 0.1}
+    assert replace(plan, gap=2e-8).describe({"classes": 1})["optimum"] == {"gap": 0.000001}, "rounded up"
     jsonschema.validate(certificate, schema)

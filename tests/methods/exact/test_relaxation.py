@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from tclose_spark.errors import UnreachableError
 from tclose_spark.methods.exact import relaxation
 from tclose_spark.methods.exact.plan import make_plan
 from tclose_spark.methods.exact.relaxation import lower_bound
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 QUASI = [
     {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}},
@@ -115,3 +117,26 @@ def test_columns_with_many_values_count_as_losing_nothing() -> None:
     sensitive = {"disease": {"t": "0.1"}, "pay": {"distance": "ordered", "t": "0.001"}}
     problem, rows = problem_of(records, sensitive, 5, quasi={"income": {"type": "numeric"}, "sex": {}}, hierarchies={})
     assert lower_bound(problem.attributes, 5, rows, 20) == pytest.approx(0.5, abs=1e-6)  # sex is `*`
+
+
+def test_distances_that_differ_by_less_than_the_least_of_them() -> None:
+    """Two of three values are 4/5 apart, and both 1 from the third: a label of all but one needs its nearest values."""
+    paths = [
+        (d, *(f"{d} {height}" for height in range(1, 4)), above, "*") for d, above in zip("fgm", "aab", strict=True)
+    ]
+    records = [{"city": c, "d": d} for c, d in ("pg", "lf", "lg", "lf", "pm", "ng")]
+    sensitive = {"d": {"distance": "hierarchical", "hierarchy": "d.csv", "t": "0.3"}}
+    trees = {"d": Hierarchy.build(paths, "d")}
+    problem, rows = problem_of(records, sensitive, 3, quasi={"city": {"generalization": "set"}}, hierarchies=trees)
+    least = make_plan(given(problem, rows)).loss
+    assert least == pytest.approx(1 / 3)
+    assert lower_bound(problem.attributes, 3, rows, 20) <= least
+
+
+def test_a_search_of_many_labels_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, rows = problem_of(two_towns(50), {"disease": {"t": "0.1"}}, 5, quasi={"city": {}}, hierarchies={})
+    clock, looks, moved = itertools.count(), [], relaxation.Relaxation._moved
+    monkeypatch.setattr(relaxation.time, "monotonic", lambda: next(clock))  # a second more at each look
+    monkeypatch.setattr(relaxation.Relaxation, "_moved", lambda *given: looks.append(1) or moved(*given))
+    assert 0 <= lower_bound(problem.attributes, 5, rows, 20) <= 1
+    assert len(looks) <= 20 < relaxation.STEPS
