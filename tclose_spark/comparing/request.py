@@ -138,7 +138,7 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
 def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> dict[str, Tree]:
     """The methods that are requested, as `method` sections by their names in tables.
 
-    methods: `all` stands for every known method.
+    methods: `all` stands for every known method for tables of any size, and that of `own`.
     own: the run file's `method` section. A method without settings takes it if it is the same, and its own defaults
         otherwise.
 
@@ -147,9 +147,10 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
     """
     mine = {"name": DEFAULT, **(own or {})}
     sections: dict[str, Tree] = {}
+    every = [n for n, m in known_methods().items() if n == mine["name"] or not m.settings.for_small_tables]
     for method in _listed(methods):
         given = _section(method)
-        for name in known_methods() if given["name"] == ALL else [given["name"]]:
+        for name in every if given["name"] == ALL else [given["name"]]:
             if name not in modules():
                 raise ConfigurationError(f"--methods {name}: expected {ALL}, or some of {', '.join(modules())}")
             section = {**given, "name": name}

@@ -49,6 +49,8 @@ class MethodSettings(Section):
     """Whether it looks at `bins` of sensitive attributes."""
     disjoint: ClassVar[bool] = False
     """Whether the regions of its classes never overlap (see `promises_disjoint`)."""
+    for_small_tables: ClassVar[bool] = False
+    """Whether it is for small tables only, so that a comparison of all methods leaves it out."""
     cuts_at_medians: ClassVar[bool] = False
     """Of one that cuts regions, whether it looks at the median of each quasi-identifier alone."""
     name: str

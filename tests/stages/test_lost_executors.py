@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,4 +90,7 @@ def test_people_of_a_line_are_counted_again(
 
 def test_Spark_says_how_many_executors_are_gone(spark: Any) -> None:
     assert SPARK.lost_executors(spark) == 0
+    of_both = SimpleNamespace(executorList=lambda active: SimpleNamespace(size=lambda: 3 if active else 5))
+    scala = SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: of_both))
+    assert SPARK.lost_executors(SimpleNamespace(sparkContext=SimpleNamespace(_jsc=scala))) == 2
     assert SPARK.lost_executors(None) == 0

@@ -13,6 +13,7 @@ class Exact(MethodSettings):
     """The classes that lose least, with a proof (Liang and Yuan, Theorems 8 and 9). For small tables."""
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
+    for_small_tables: ClassVar[bool] = True
     name: Literal["exact"] = "exact"
     """The method."""
     search_seconds: Annotated[int, Field(ge=1)] = 60
