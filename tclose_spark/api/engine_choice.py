@@ -14,8 +14,7 @@ from typing import Any, Literal
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_spark
-from tclose_spark.io.input.files import PATTERN
-from tclose_spark.io.input.states import walk
+from tclose_spark.io.input.states import PATTERN, walk
 from tclose_spark.io.spark import driver
 from tclose_spark.io.spark.installation import MASTER_VARIABLE
 from tclose_spark.io.storage.folders import place_of

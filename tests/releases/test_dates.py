@@ -142,7 +142,7 @@ FEW = {
 def test_every_method_takes_dates_and_times(method: str) -> None:
     records = [
         {"born": i * 97 % 900, "at": i * 7919 % 500 * DAY // 10, "since": i * 31 % 300, "disease": "abc"[i % 3]}
-        for i in range(90)
+        for i in range(90 if method != "exact" else 12)
     ]
     quasi = FEW if method != "t_incognito" else {"born": FEW["born"]}
     chosen = [{key: row[key] for key in (*quasi, "disease")} for row in records]
@@ -162,7 +162,7 @@ def test_every_method_takes_dates_and_times(method: str) -> None:
     assert (figures.holds, 0 <= figures.ncp <= 1, len(labels) >= 1) == (True, True, True)
     for q in problem.attributes.quasi_identifiers:
         spread, _ = spread_labels(q, classes.labels[q.name])
-        assert spread.shares(q.domain.low, q.domain.high) == pytest.approx(1)
+        assert spread.shares(q.domain.low - 7, q.domain.high + 7) == pytest.approx(1)  # ends are rounded to 7
 
 
 N = 240

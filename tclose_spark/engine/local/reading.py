@@ -18,8 +18,7 @@ from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
-from tclose_spark.io.input.files import PATTERN
-from tclose_spark.io.input.states import Commit, state_of_files, walk, walked
+from tclose_spark.io.input.states import PATTERN, Commit, state_of_files, walk, walked
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path, place_of
 from tclose_spark.io.storage.stores import Place, in_order, is_on_store, opened

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.states import PATTERN
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.profiles.settings import PrivacyProfile, parse_populations
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tclose_spark.io.local_session import LocalSession
 
 LARGEST = 4 << 20  # bytes of a hierarchy that is read twice
-PATTERN = set("*?[]{}\\")  # in a path that stands for several
 
 
 def check_files(spec: ReleaseSpec, reads_input: bool) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from tclose_spark.io.storage.stores import Place, Stat, StorePath
 
+PATTERN = set("*?[]{}\\")  # in a path that stands for several
+
 AS_OF, AT = "versionAsOf", "timestampAsOf"
 """Options that request a version of a table, or the one of a time."""
 
