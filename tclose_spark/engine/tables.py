@@ -16,6 +16,7 @@ import pyarrow as pa
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.local.tables import LocalEngine
 from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, TaskSum, Value
+from tclose_spark.errors import TcloseError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
 
@@ -125,16 +126,23 @@ def observe(table: Table, values: Mapping[str, How]) -> tuple[Table, Callable[[]
     return engine_of(table).observe(table, values)
 
 
-def again_if_disturbed(session: Session, work: Callable[[], Value], is_sound: Callable[[Value], bool]) -> Value:
-    """The result of work. If an executor was lost meanwhile, the work is done again, up to TRIES times in all, unless
-    the result is sound: rows may have been counted twice (see `observe`).
+def again_if_disturbed(
+    session: Session, work: Callable[[], Value], is_sound: Callable[[Value], bool], counts: Callable[[Value], Any]
+) -> Value:
+    """The result of work. If an executor was lost meanwhile, rows may have been counted twice (see `observe`). Unless
+    the result is sound, the work is then done again, until it loses no executor or its counts are those of an earlier
+    time.
+
+    Raises:
+        TcloseError: if that takes more than TRIES times.
     """
-    engine = engine_of(session)
+    engine, before = engine_of(session), list[Any]()
     for _ in range(TRIES):
         lost, result = engine.lost_executors(session), work()
-        if is_sound(result) or engine.lost_executors(session) == lost:
-            break
-    return result
+        if is_sound(result) or engine.lost_executors(session) <= lost or counts(result) in before:
+            return result
+        before.append(counts(result))
+    raise TcloseError(f"executors were lost {TRIES} times, and counts of rows differ each time; run the command again")
 
 
 def collect(table: Table, most: int | None = None) -> pa.Table:
@@ -228,7 +236,7 @@ def errors_of_tasks(*kinds: type[Exception]) -> Iterator[None]:
         if type(error).__module__.startswith(("pyspark", "py4j")):
             for kind in kinds:
                 found = re.search(rf"\b{kind.__name__}: (.+)", str(error)) or re.search(
-                    rf"\b{kind.__name__}\b()", str(error)
+                    rf"^[\w.]*\b{kind.__name__}()$", str(error), re.MULTILINE
                 )
                 if found:
                     raise kind(found[1]) from None

@@ -98,7 +98,9 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         return profile_table(table, run.spec, run.hierarchies, path, run.secret, version, earlier)
 
     try:
-        profile, trees = again_if_disturbed(run.session, profiled, lambda _: earlier is None)
+        profile, trees = again_if_disturbed(
+            run.session, profiled, lambda _: earlier is None, lambda found: found[0].people
+        )
         built = run.write_hierarchies(trees)
         attributes = resolved_attributes(run.with_hierarchies(trees), profile)
         columns, batches = (

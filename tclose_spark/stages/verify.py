@@ -40,7 +40,7 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
         GuaranteeError: if it cannot be judged: it is damaged, or its table holds more than its rows.
     """
 
-    def judged() -> Verdict | GuaranteeError:
+    def judged() -> Verdict | GuaranteeError:  # the class table of an earlier time goes first
         folder_of_classes, _, name = classes.rpartition("/")
         open_folder(folder_of_classes, run.session).remove(name)
         try:
@@ -48,7 +48,12 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
         except GuaranteeError as error:
             return error
 
-    found = again_if_disturbed(run.session, judged, lambda one: isinstance(one, Verdict) and one.holds)
+    found = again_if_disturbed(
+        run.session,
+        judged,
+        lambda one: isinstance(one, Verdict) and one.holds,
+        lambda one: one.problems if isinstance(one, Verdict) else str(one),
+    )
     if isinstance(found, GuaranteeError):
         raise found
     return found

@@ -125,9 +125,7 @@ STRANGE = {"path": "x.parquet", "deletionTimestamp": 1, "dataChange": True}
 ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
 
 
-@promises(
-    "With `output.keep_versions`, it holds one for each release, which also removes the files of the release before."
-)
+@promises("With `output.keep_versions`, it holds one for each kept release and each one since")
 @pytest.mark.parametrize(
     ("damage", "found"),
     [

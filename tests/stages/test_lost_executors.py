@@ -17,7 +17,7 @@ from tclose_spark.checks.verifier import Verdict
 from tclose_spark.engine.local.tables import LocalEngine
 from tclose_spark.engine.spark.tables import SPARK
 from tclose_spark.engine.tables import TRIES
-from tclose_spark.errors import GuaranteeError
+from tclose_spark.errors import GuaranteeError, TcloseError
 from tclose_spark.io.run import Run
 from tclose_spark.stages import profile, verify
 
@@ -28,69 +28,95 @@ Conf = Callable[..., Path]
 def lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between any two looks an executor is lost."""
     seen = count()
-    monkeypatch.setattr(LocalEngine, "lost_executors", lambda engine, session: next(seen))
+    monkeypatch.setattr(LocalEngine, "lost_executors", lambda engine, session: frozenset(map(str, range(next(seen)))))
 
 
-def first_times(times: int, work: Callable[..., Any], spoil: Callable[[Any], Any]) -> Callable[..., Any]:
-    """The work, whose first results are spoilt."""
+def first_times(times: int, work: Callable[..., Any], spoil: Callable[[Any, int], Any]) -> Callable[..., Any]:
+    """The work, whose first results are spoilt. spoil: of a result, and of how often the work was done before."""
     calls = count()
 
     def done(*given: Any) -> Any:
-        result = work(*given)
-        return spoil(result) if next(calls) < times else result
+        result, before = work(*given), next(calls)
+        return spoil(result, before) if before < times else result
 
     return done
 
 
-def broken(verdict: Verdict) -> Verdict:
-    return replace(verdict, problems=("40 rows are released and 20 are in classes",))
+def broken(verdict: Verdict, before: int) -> Verdict:
+    return replace(verdict, problems=(f"{40 + before} rows are released and 20 are in classes",))
 
 
-def refused(verdict: Verdict) -> Verdict:
-    raise GuaranteeError("internal/people has not the rows that were written")
+def refused(verdict: Verdict, before: int) -> Verdict:
+    raise GuaranteeError(f"internal/people has {before} rows more than were written")
+
+
+def broken_alike(verdict: Verdict, before: int) -> Verdict:
+    return broken(verdict, 0)
+
+
+@pytest.fixture
+def release(
+    tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """`release(times, spoil)`: the certificate of a town whose release is judged wrongly the first times."""
+
+    def released(times: int, spoil: Any) -> Any:
+        monkeypatch.setattr(verify, "_judge", first_times(times, verify._judge, spoil))
+        return pipeline.release(open_run(write_run(tmp_path, rows(next(months(0, 40))), **ROLES)))
+
+    return released
 
 
 @pytest.mark.usefixtures("lost")
 @pytest.mark.parametrize("spoil", [broken, refused])
-def test_a_release_is_judged_again(
-    spoil: Any, tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conf = write_run(tmp_path, rows(next(months(0, 40))), **ROLES)
-    monkeypatch.setattr(verify, "_judge", first_times(TRIES - 1, verify._judge, spoil))
-    assert pipeline.release(open_run(conf))["release"]["rows"] == 40
+def test_a_release_is_judged_again(spoil: Any, release: Callable[..., Any]) -> None:
+    assert release(TRIES - 1, spoil)["release"]["rows"] == 40
+
+
+@pytest.mark.usefixtures("lost")
+def test_two_verdicts_that_agree_are_final(release: Callable[..., Any]) -> None:
+    with pytest.raises(GuaranteeError, match="40 rows are released"):
+        release(2, broken_alike)
+
+
+@pytest.mark.usefixtures("lost")
+@pytest.mark.parametrize("spoil", [broken, refused])
+def test_nothing_is_decided_if_executors_are_lost_each_time(spoil: Any, release: Callable[..., Any]) -> None:
+    with pytest.raises(TcloseError, match="executors were lost 3 times"):
+        release(TRIES, spoil)
 
 
 @pytest.mark.parametrize("spoil", [broken, refused])
-def test_without_a_lost_executor_the_verdict_is_final(
-    spoil: Any, tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conf = write_run(tmp_path, rows(next(months(0, 40))), **ROLES)
-    monkeypatch.setattr(verify, "_judge", first_times(1, verify._judge, spoil))
+def test_without_a_lost_executor_the_verdict_is_final(spoil: Any, release: Callable[..., Any]) -> None:
     with pytest.raises(GuaranteeError):
-        pipeline.release(open_run(conf))
+        release(1, spoil)
 
 
 @pytest.mark.usefixtures("lost")
 def test_people_of_a_line_are_counted_again(
     tmp_path: Path, write_run: Conf, open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def twice(found: Any) -> Any:
+    def twice(found: Any, before: int) -> Any:
         people = found[0].people
         return replace(found[0], people=replace(people, members=replace(people.members, kept=99))), found[1]
 
-    monkeypatch.setattr(profile, "profile_table", first_times(0, profile.profile_table, twice))
-    for number, town in enumerate(islice(months(0, 60, leave=0.1), 2)):
-        output = {"leavers": "keep", **({"after": "../0/out"} if number else {})}
-        conf = write_run(tmp_path / str(number), rows(town), output=output, **ROLES)
-        if number:
-            monkeypatch.setattr(profile, "profile_table", first_times(TRIES - 1, profile.profile_table, twice))
-        certificate = pipeline.release(open_run(conf))
-    assert 0 < certificate["earlier"]["kept"] < 99
+    first, second = islice(months(0, 60, leave=0.1), 2)
+    pipeline.release(open_run(write_run(tmp_path / "0", rows(first), output={"leavers": "keep"}, **ROLES)))
+    monkeypatch.setattr(profile, "profile_table", first_times(1, profile.profile_table, twice))
+    conf = write_run(tmp_path / "1", rows(second), output={"leavers": "keep", "after": "../0/out"}, **ROLES)
+    assert 0 < pipeline.release(open_run(conf))["earlier"]["kept"] < 99
 
 
-def test_Spark_says_how_many_executors_are_gone(spark: Any) -> None:
-    assert SPARK.lost_executors(spark) == 0
-    of_both = SimpleNamespace(executorList=lambda active: SimpleNamespace(size=lambda: 3 if active else 5))
-    scala = SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: of_both))
-    assert SPARK.lost_executors(SimpleNamespace(sparkContext=SimpleNamespace(_jsc=scala))) == 2
-    assert SPARK.lost_executors(None) == 0
+def executor(name: str, is_active: bool) -> Any:
+    """An executor as Spark's store of states has it."""
+    return SimpleNamespace(id=lambda: name, isActive=lambda: is_active)
+
+
+def test_Spark_names_the_executors_that_are_gone(spark: Any) -> None:
+    known = [executor("driver", True), executor("1", False), executor("2", True)]
+    held = SimpleNamespace(size=lambda: len(known), apply=known.__getitem__)
+    store = SimpleNamespace(executorList=lambda active_only: [] if active_only else held)
+    context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store)))
+    assert SPARK.lost_executors(SimpleNamespace(sparkContext=context)) == {"1"}
+    assert SPARK.lost_executors(spark) == SPARK.lost_executors(None) == set()
+    assert spark.sparkContext._jsc.sc().statusStore().executorList(False).apply(0).isActive(), "as above"

@@ -114,8 +114,8 @@ class LocalEngine:
         parts = tuple(partial(watched, i, part) for i, part in enumerate(table.partitions))
         return LocalTable(table.session, table.schema, parts), read
 
-    def lost_executors(self, session: LocalSession) -> int:
-        return 0
+    def lost_executors(self, session: LocalSession) -> frozenset[str]:
+        return frozenset()
 
     def collect(self, table: LocalTable, most: int | None = None) -> pa.Table:
         return table.collect() if most is None else table.collect().slice(0, most)

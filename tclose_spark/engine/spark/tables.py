@@ -107,13 +107,14 @@ class SparkEngine:
         combined = [FUNCTIONS[how](quoted(name)).alias(name) for name, how in values.items()]
         return frame_of(table).observe(observation, *combined), lambda: observation.get
 
-    def lost_executors(self, session: SparkSession) -> int:
-        """How many executors are gone, of those that Spark remembers; 0 if the session does not say."""
+    def lost_executors(self, session: SparkSession) -> frozenset[str]:
+        """The names of executors that are gone, as far as Spark remembers them; none if the session does not say."""
         try:
-            of_both = session.sparkContext._jsc.sc().statusStore().executorList
-            return int(of_both(False).size() - of_both(True).size())
+            known = session.sparkContext._jsc.sc().statusStore().executorList(False)
+            executors = [known.apply(place) for place in range(known.size())]
+            return frozenset(one.id() for one in executors if not one.isActive())
         except REFUSALS:
-            return 0
+            return frozenset()
 
     def collect(self, table: SparkTable, most: int | None = None) -> pa.Table:
         frame = frame_of(table)

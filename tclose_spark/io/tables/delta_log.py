@@ -76,10 +76,9 @@ def require_plain_table(folder: Folder, table: str, versions: int = 1) -> None:
     files and nothing else: a commit for each of these versions adds its files, each as a whole, removes those of the
     version before, and has no other content. Files of versions before the last one are in EARLIER, or gone.
     """
-    place, commits = folder.path(table), []
+    place, commits, there = folder.path(table), [], folder.sizes(table)
     for log in map(log_of, range(versions)):
         try:
-            there = folder.sizes(table)
             commits.append(actions_of(folder, f"{table}/{log}") if f"{table}/{log}" in there else None)
         except (ValueError, OSError, RecursionError):
             raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None

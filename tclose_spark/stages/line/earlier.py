@@ -161,7 +161,7 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
         certificate=certificate,
         files=state["stages"]["report"]["files"]["public"],
         history=history,
-        types=state["stages"]["profile"]["types"],
+        types=dict(state["stages"]["profile"]["types"]),
     )
 
 
