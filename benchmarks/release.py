@@ -49,12 +49,18 @@ def floor(spark: SparkSession, folder: Path) -> Cost:
     return measure(spark, lambda: moved.write.format("delta").mode("overwrite").save(f"{folder}/floor"))
 
 
+def method_named(method: str) -> str:
+    """The method in YAML; that of an effort is the closeness tree."""
+    return f"{{name: closeness_tree, effort: {method}}}" if method in EFFORTS else f"{{name: {method}}}"
+
+
 def release(spark: SparkSession, folder: Path, rows: int, method: str) -> Measured:
     """A release by a method, or by the closeness tree with this effort, stage by stage."""
     os.environ["TCLOSE_DEMO"] = str(folder)
-    named = f"{{name: closeness_tree, effort: {method}}}" if method in EFFORTS else f"{{name: {method}}}"
     with tempfile.TemporaryDirectory(dir=folder) as output:
-        run = Run(load_spec(CONFIG, [f"output.path={output}", f"method={named}"]), spark, lambda line: None)
+        run = Run(
+            load_spec(CONFIG, [f"output.path={output}", f"method={method_named(method)}"]), spark, lambda line: None
+        )
         cost = {name: measure(spark, lambda: getattr(pipeline, name)(run)) for name in pipeline_stages()}  # noqa: B023
         loss = json.loads(run.public.read("certificate.json"))["utility"]["ncp"]
     ended = {"report+publish": cost.pop("report") + cost.pop("publish")}

@@ -7,7 +7,8 @@ from itertools import count
 
 from pyspark.sql import DataFrame
 
-from tclose_spark.engine.tables import schema_of
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, schema_of
 from tclose_spark.io.run import Run
 from tclose_spark.stages.profile import profile_table
 from tclose_spark.stages.staging.batches import StagedColumns, staged_batches
@@ -24,7 +25,7 @@ class Staged:
 
     profile: Profile
     columns: StagedColumns
-    batches: DataFrame
+    batches: Table
 
     @property
     def encoder(self) -> Encoder:
@@ -37,7 +38,7 @@ class Staged:
 
     def rows(self, encoder: Encoder | None = None) -> Rows:
         """All rows in memory, in the order in which they were staged."""
-        return Rows.concatenate(list((encoder or self.encoder).parts(self.batches.toArrow().to_batches())))
+        return Rows.concatenate(list((encoder or self.encoder).parts(collect(self.batches).to_batches())))
 
 
 def stage(run: Run, table: DataFrame, secret: str | None = None) -> Staged:

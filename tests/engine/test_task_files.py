@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import draw_people
 from deltalake import write_deltalake
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from staged import stage
 
 from tclose_spark.engine import sources
@@ -25,7 +25,7 @@ from tclose_spark.engine.local.parquet_files import ParquetFile, open_parquet
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark import task_files
 from tclose_spark.engine.spark.task_files import TaskFiles, frame_of
-from tclose_spark.engine.tables import collect, map_batches, schema_of, select
+from tclose_spark.engine.tables import collect, map_batches, schema_of, select, send_to_tasks
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.runfile.spec import Input
@@ -158,9 +158,38 @@ def read(run: Run) -> Any:
     return sources.read_table(run.session, run.spec.input, version, run.spec.attributes.inputs)
 
 
-def rows_of(staged: DataFrame) -> list[str]:
+def test_tasks_send_the_staged_rows_that_spark_reads(make_kind: Callable[..., Run]) -> None:
+    run = make_kind("a file of Arrow", "rows", draw_people(5, ROWS))
+    staged = stage(run, read(run), SECRET).batches
+    assert isinstance(staged, TaskFiles)
+    schema = pa.schema([("task", pa.int32()), ("batch", pa.binary())])
+
+    def numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([1] * len(batch), pa.int32()), batch["batch"]], schema=schema)
+
+    by_tasks, by_spark = (
+        send_to_tasks(select(table, ["batch"]), numbered, schema, 3) for table in (staged, frame_of(staged))
+    )
+    assert rows_of(by_tasks) == rows_of(by_spark)
+
+
+def test_a_batch_of_long_rows_has_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_files, "BATCH_BYTES", 50_000)
+    table = pa.table({"long": [f"{row:05}" * 200 for row in range(300)], "short": list(range(300))})
+    pq.write_table(table, tmp_path / "file.parquet", row_group_size=100, use_dictionary=False)
+    file = open_parquet(tmp_path / "file.parquet")
+    for schema, most in ((table.schema, 50), (table.schema.remove(0), 200)):
+        batches = list(file.batches([0, 2], schema, Counter()))
+        assert max(map(len, batches)) in range(most // 2, most + 1)
+        read = pa.Table.from_batches(batches)
+        assert read == pa.concat_tables([table.slice(0, 100), table.slice(200)]).select(schema.names).cast(read.schema)
+
+
+def rows_of(staged: Any) -> list[str]:
     """The staged rows with their hashes, in an order of their own."""
-    batches = [pa.ipc.open_stream(value).read_all() for value in staged.toArrow()["batch"].drop_null().to_pylist()]
+    values = collect(staged)["batch"].drop_null().to_pylist()
+    batches = [pa.ipc.open_stream(value).read_all() for value in values]
     rows = [str(row) for batch in batches for row in batch.to_pylist()]
     assert len(rows) == ROWS
     return sorted(rows)

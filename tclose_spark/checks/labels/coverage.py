@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.measures.loss.information_loss import interval_ends, set_members
+from tclose_spark.table.arrays import ranked
 from tclose_spark.table.dictionaries import coded, codes_of, decoded
 
 BoolArray = NDArray[np.bool_]
@@ -110,9 +111,9 @@ class Coverage:
         value = coded(raw)
         values = value.dictionary.to_pylist()
         pairs = codes_of(value) * len(texts) + which
-        distinct, place = np.unique(pairs, return_inverse=True)
+        distinct, place = ranked(pairs)
         verdicts = [self._covers(texts[pair % len(texts)], values[pair // len(texts)]) for pair in distinct.tolist()]
-        result: BoolArray = np.array(verdicts, dtype=bool)[place.reshape(-1)]
+        result: BoolArray = np.array(verdicts, dtype=bool)[place]
         return result
 
     @staticmethod

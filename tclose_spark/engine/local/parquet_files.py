@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,6 +29,7 @@ from tclose_spark.table.columns.spark_types import (
 from tclose_spark.table.dictionaries import has_others, shortened
 
 BATCH = 1 << 16  # rows
+BATCH_BYTES = 1 << 25  # of a batch, if its rows are long
 COLUMN_BYTES = 1 << 20  # of a column of a row group that are read at once from a disk; from a store, all of them
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
@@ -99,7 +100,8 @@ class ParquetFile:
                 names = [name for name, one in plain.items() if may_be_coded and one.type == pa.string()]
                 coded = _dictionaries(opened.metadata, groups, names)
                 with _opened(self.path, opened.metadata, coded) if coded else nullcontext(opened) as held:
-                    for batch in held.iter_batches(BATCH, row_groups=groups, columns=list(plain)):
+                    rows = _rows_of_batch(opened.metadata, groups, plain.keys())
+                    for batch in held.iter_batches(rows, row_groups=groups, columns=list(plain)):
                         counts[ROWS] += batch.num_rows
                         columns = [self._column(batch, one, counts, one.name in coded) for one in schema]
                         fields = [one.with_type(column.type) for one, column in zip(schema, columns, strict=True)]
@@ -199,6 +201,16 @@ def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Seque
             if not (few and CODED.intersection(chunk.encodings) and CODED.union(OF_PAGES).issuperset(chunk.encodings)):
                 found.discard(chunk.path_in_schema)
     return found
+
+
+def _rows_of_batch(metadata: pq.FileMetaData, groups: Sequence[int], names: Collection[str]) -> int:
+    """The rows of a batch: some BATCH_BYTES of these columns, at most BATCH."""
+    rows = size = 0
+    for group in map(metadata.row_group, groups):
+        chunks = map(group.column, range(group.num_columns))
+        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in names)
+        rows += group.num_rows
+    return max(1, min(BATCH, BATCH_BYTES * rows // max(1, size)))
 
 
 def _opened(path: Place, metadata: pq.FileMetaData | None = None, coded: Iterable[str] = ()) -> pq.ParquetFile:

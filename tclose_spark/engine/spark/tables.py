@@ -17,18 +17,24 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from tclose_spark.engine.protocol import How, Mapper, Value
-from tclose_spark.engine.spark.task_files import TaskFiles, frame_of
+from tclose_spark.engine.spark.task_files import TaskFiles, frame_of, opened_by_tasks
 from tclose_spark.io.spark import shuffles, workers
 from tclose_spark.io.spark.capabilities import REFUSALS, java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
+from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
 SAME_TEXT = {pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_()}
 """Types whose text does not depend on the time zone of a session, nor on how a file stores them."""
 FUNCTIONS = {"sum": F.sum, "min": F.min, "max": F.max}
 SparkTable = DataFrame | TaskFiles
+
+
+def _opened(table: SparkTable, mapper: Mapper, may_be_coded: bool = False) -> tuple[DataFrame, Mapper]:
+    """(table of Spark, mapper), by which Spark or the tasks open the files of a table."""
+    return table.opening(mapper, may_be_coded) if isinstance(table, TaskFiles) else (table, mapper)
 
 
 def spark_schema(schema: pa.Schema) -> Any:
@@ -85,12 +91,12 @@ class SparkEngine:
     def map_batches(
         self, table: SparkTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
     ) -> DataFrame:
-        if isinstance(table, TaskFiles):
-            return table.map_batches(mapper, spark_schema(schema), may_be_coded)
-        return workers.map_batches(table, mapper, spark_schema(schema))
+        frame, mapper = _opened(table, mapper, may_be_coded)
+        return workers.map_batches(frame, mapper, spark_schema(schema))
 
     def send_to_tasks(self, table: SparkTable, mapper: Mapper, schema: pa.Schema, tasks: int) -> DataFrame:
-        return shuffles.sent_to_tasks(frame_of(table), mapper, spark_schema(schema), tasks)
+        frame, mapper = _opened(table, mapper)
+        return shuffles.sent_to_tasks(frame, mapper, spark_schema(schema), tasks)
 
     def gather(self, table: SparkTable, keys: Sequence[str]) -> DataFrame:
         names = list(map(quoted, keys))
@@ -147,8 +153,9 @@ class SparkEngine:
     def write_rows(self, table: SparkTable, path: str) -> None:
         frame_of(table).write.options(**delta.LARGE_VALUES).parquet(for_spark(path))
 
-    def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
-        return session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
+    def read_rows(self, session: SparkSession, path: str, schema: pa.Schema) -> Any:
+        frame = session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
+        return opened_by_tasks(frame, schema, Input(path=path, format="parquet"))
 
     def read_delta(self, session: SparkSession, path: str) -> DataFrame:
         return delta.read_delta(session, path)

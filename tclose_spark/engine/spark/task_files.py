@@ -1,4 +1,4 @@
-"""Inputs whose files tasks open themselves. Spark takes several times as long to read rows and hand them to Python."""
+"""Tables whose files tasks open themselves. Spark takes several times as long to read rows and hand them to Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.parquet_files import ParquetFile
@@ -18,7 +17,6 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.input.spark.damaged_text import DamagedTextError
 from tclose_spark.io.spark.capabilities import REFUSALS, java_of
 from tclose_spark.io.spark.driver import is_brought
-from tclose_spark.io.spark.workers import map_batches
 from tclose_spark.io.storage.folders import VOLUMES, local_path
 from tclose_spark.io.tables.columns import quoted
 from tclose_spark.runfile.spec import Input
@@ -46,7 +44,8 @@ Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
 
 @dataclass(frozen=True)
 class TaskFiles:
-    """A table whose files tasks open themselves in `map_batches`. For other operations Spark reads it.
+    """A table whose files tasks open themselves in `map_batches` and `send_to_tasks`. For other operations Spark reads
+    it.
 
     frame: the table, as Spark reads it. fields: its columns, as they are in the files.
     texts: the names of those that must be sound text.
@@ -66,10 +65,12 @@ class TaskFiles:
         """The same columns under these names."""
         return replace(self, frame=self.frame.toDF(*names))
 
-    def map_batches(self, mapper: Mapper, schema: StructType, may_be_coded: bool) -> DataFrame:
-        """See `engine.tables`."""
+    def opening(self, mapper: Mapper, may_be_coded: bool = False) -> tuple[DataFrame, Mapper]:
+        """(table, mapper): this mapper on that table does what the given one does on this table. may_be_coded: see
+        `engine.tables.map_batches`.
+        """
         if any(is_unsupported(one.type) or why_unreadable(one) for one in self.fields):
-            return map_batches(self.frame, mapper, schema)
+            return self.frame, mapper
         names, pieces, fields, texts = self.frame.columns, self.pieces, pa.schema(self.fields), self.texts
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -77,8 +78,7 @@ class TaskFiles:
             rows = (batch for place in places for batch in _rows(pieces[place], fields, texts, may_be_coded))
             return mapper(batch.rename_columns(names) for batch in rows)
 
-        tasks = self.frame.sparkSession.range(0, len(pieces), 1, len(pieces))
-        return map_batches(tasks, run, schema)
+        return self.frame.sparkSession.range(0, len(pieces), 1, len(pieces)), run
 
 
 def frame_of(table: DataFrame | TaskFiles) -> DataFrame:
@@ -87,7 +87,11 @@ def frame_of(table: DataFrame | TaskFiles) -> DataFrame:
 
 
 def opened_by_tasks(
-    frame: DataFrame, schema: pa.Schema, source: Input, version: int | None, columns: Sequence[str] | None
+    frame: DataFrame,
+    schema: pa.Schema,
+    source: Input,
+    version: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> DataFrame | TaskFiles:
     """A table that Spark reads from a source, in the form whose files tasks open, if they find the same rows in them.
 

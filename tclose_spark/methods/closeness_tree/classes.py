@@ -58,9 +58,9 @@ def _exchanged(
     """
     apart: dict[bytes, tuple[Tree, IntArray]] = {}
     for tree, classes in field:
-        apart.setdefault(_in_order_of_rows(classes).tobytes(), (tree, classes))
+        apart.setdefault(_in_order_of_rows(classes).tobytes() if len(field) > 1 else b"", (tree, classes))
     after = [(tree, exchange(block, classes, sweeps, rounds, SEED)) for tree, classes in apart.values()]
-    return sorted(after, key=lambda end: rows_lost(block, end[1]))
+    return sorted(after, key=lambda end: rows_lost(block, end[1])) if len(after) > 1 else after
 
 
 def _in_order_of_rows(classes: IntArray) -> IntArray:

@@ -42,7 +42,7 @@ def mark_left(split: Split, node: TreeNode, inputs: TreeInputs, work: TreeWorksp
     column = node.rows[split.j, node.start : node.end]
     if split.kind == HALVES:
         sort_rows(split.j, column, work.present, work.tally, work.order)
-        return halve(node, inputs.buckets[split.level], work)
+        return halve(node, work)
     quota, size = work.quota, 0
     for c in range(len(node.cells)):
         quota[c] = int(work.take[c])
@@ -109,20 +109,20 @@ def record_split(
             splits.share[me, c] = taken[c] / counted[c] if counted[c] > 0 else mean
         return
     splits.lo[me], splits.hi[me] = 0, inputs.widths.domains[j] - 1
-    bucket, cut = inputs.buckets[split.level], work.quota
+    cut = work.quota
     cut[:] = -1
     middle = column[work.order[len(column) // 2]]
     for i in range(len(column)):
-        x = bucket[node.cells[node.cell[i]]]
+        x = node.cells[node.cell[i]]
         if left[i]:
             cut[x] = max(cut[x], column[i])
     for i in range(len(column)):
-        x = bucket[node.cells[node.cell[i]]]
+        x = node.cells[node.cell[i]]
         if column[i] == cut[x]:
             counted[x] += 1.0
             taken[x] += left[i]
     for c in range(len(counted)):
-        x = bucket[inputs.merged[c]]
+        x = inputs.merged[c]
         splits.cut[me, c] = cut[x] if cut[x] >= 0 else middle
         splits.share[me, c] = taken[x] / counted[x] if counted[x] > 0 else 0.5
 
@@ -140,7 +140,7 @@ def halve_cells(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace, made: i
     for c in range(len(node.cells)):
         odd += int(work.take[c]) & 1
         work.take[c] = int(work.take[c]) // 2 + (int(work.take[c]) & odd & 1)
-    split = Split(score=0.0, kind=REGION, j=0, first=0, last=inputs.widths.domains[0] - 1, level=-1)
+    split = Split(score=0.0, kind=REGION, j=0, first=0, last=inputs.widths.domains[0] - 1)
     size = mark_left(split, node, inputs, work)
     if len(splits.quasi) > 0:
         record_split(made, split, node, inputs, work, splits)

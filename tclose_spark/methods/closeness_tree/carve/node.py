@@ -43,7 +43,6 @@ class TreeInputs(NamedTuple):
     merged: IntArray  # the goal's cell for each cell of the requirement, shape (cells,)
     exact: Codes  # the requirement's cell of each row, by its number, shape (rows,)
     schedule: Schedule
-    buckets: IntArray  # of every cell of the goal, for aligned halves, shape (levels, cells)
     least: int  # rows of the smallest side worth trying
     price: float  # bits that a unit of closeness ratio costs
     safe_share: float  # of a limit in floats, within which integers hardly ever refuse a split
@@ -65,12 +64,14 @@ class TreeWorkspace(NamedTuple):
     outside: FloatArray  # those of the rest
     order: IntArray  # rows sorted by a quasi-identifier, shape (rows,)
     ordered: Codes  # the place of each row's cell, rows sorted by each quasi-identifier, shape (q, rows)
-    is_ordered: NDArray[np.bool_]  # for which quasi-identifiers `ordered` is the node's, shape (q,)
+    # The rows with each of the first 0, 1, ... present codes of a quasi-identifier, by cell, shape (q, rows).
+    tables: Codes
+    is_counted: NDArray[np.bool_]  # for which quasi-identifiers one of these two is the node's, shape (q,)
     left: NDArray[np.bool_]  # which rows go left, shape (rows,)
     other: Codes  # rows that go right, on their way, shape (rows,)
     cell: IntArray  # `TreeNode.cell`, shape (rows,)
     cells: IntArray  # goal: `TreeNode.cells`
-    quota: IntArray  # goal: rows of each cell, or bucket, that may still go left
+    quota: IntArray  # goal: rows of each cell that may still go left
     counted: FloatArray  # rows in the region of a split that is recorded, by cell of the requirement
     taken: FloatArray  # those of them that go left
     sides: IntArray  # rows of both sides by value, for the exact test, shape (2, attributes, values)
@@ -105,7 +106,8 @@ def make_workspace(block: Block, goal: Goal) -> TreeWorkspace:
         outside=outside,
         order=np.zeros(n, np.int64),
         ordered=np.zeros((q, n), np.int32),
-        is_ordered=np.zeros(q, np.bool_),
+        tables=np.zeros((q, n), np.int32),
+        is_counted=np.zeros(q, np.bool_),
         left=np.zeros(n, np.bool_),
         other=np.zeros(n, np.int32),
         cell=np.zeros(n, np.int64),
@@ -136,4 +138,3 @@ class Split(NamedTuple):
     j: int  # the quasi-identifier
     first: int  # the lowest code of the region
     last: int  # the highest code of it
-    level: int  # the buckets of aligned halves, else -1

@@ -7,7 +7,8 @@ from __future__ import annotations
 from tclose_spark.kernels import kernel
 from tclose_spark.kernels.sorting import find_present
 from tclose_spark.kernels.widths import NUMBER, width
-from tclose_spark.methods.closeness_tree.carve.halves import order_cells, try_halves
+from tclose_spark.methods.closeness_tree.carve.counts import count_region
+from tclose_spark.methods.closeness_tree.carve.halves import try_halves
 from tclose_spark.methods.closeness_tree.carve.node import (
     HALVES,
     NOTHING,
@@ -32,7 +33,7 @@ HOPELESS = 0.62  # aligned halves seldom score more than this share of the width
 def propose_all(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> int:
     """Set work.regions and work.present for a node; how many regions there are."""
     count = 0
-    work.is_ordered[:] = False
+    work.is_counted[:] = False
     for j in range(len(inputs.widths.domains)):
         find_present(
             j, node.rows[j, node.start : node.end], inputs.widths.domains[j], work.tally, work.order, work.present
@@ -47,28 +48,6 @@ def propose_all(node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> int:
 
 
 @kernel
-def count_region(j: int, a: int, b: int, rows: int, work: TreeWorkspace, part: FloatArray) -> None:
-    """Set part to the rows by cell with present codes a..b of j. These or the other rows are counted, whichever are
-    fewer.
-    """
-    below, q = work.present.below, len(work.ordered)
-    start, end, cells, tally = below[j, a], below[j, b + 1], work.ordered[j], work.tally
-    if 2 * (end - start) <= rows:
-        for i in range(start, end):
-            tally[cells[i]] += 1
-    else:
-        for c in range(len(part)):
-            tally[c] = below[q, c + 1] - below[q, c]
-        for i in range(start):
-            tally[cells[i]] -= 1
-        for i in range(end, rows):
-            tally[cells[i]] -= 1
-    for c in range(len(part)):
-        part[c] = tally[c]
-        tally[c] = 0
-
-
-@kernel
 def try_region(best: float, r: int, limit: float, node: TreeNode, inputs: TreeInputs, work: TreeWorkspace) -> float:
     """The best score of a region if it is above `best` (then work.take has the rows that go left), else `best`.
 
@@ -79,8 +58,7 @@ def try_region(best: float, r: int, limit: float, node: TreeNode, inputs: TreeIn
     codes, rows, goal = work.present.codes[j], node.end - node.start, inputs.goal
     inner, u = work.regions.inner[r], len(node.cells)
     part, inside, outside = work.part[:u], work.inside, work.outside
-    order_cells(j, node, work)
-    count_region(j, a, b, rows, work, part)
+    count_region(j, a, b, node, work, part)
     size = float(work.present.below[j, b + 1] - work.present.below[j, a])
     count_sides(part, node, inputs, work)
     w0 = width(j, codes[0], codes[work.present.length[j] - 1], inputs.widths)
@@ -129,7 +107,7 @@ def search(count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: T
     Regions are tried in the order of their bounds, until no bound is above the best score; then aligned halves.
     work.whole: the node's rows by value.
     """
-    best = Split(score=0.0, kind=NOTHING, j=-1, first=0, last=0, level=-1)
+    best = Split(score=0.0, kind=NOTHING, j=-1, first=0, last=0)
     bounds = work.regions.bound[:count]
     while True:
         r = first_largest(bounds)
@@ -139,7 +117,7 @@ def search(count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: T
         if score > best.score:
             j, a, b = work.regions.where[r]
             first, last = work.present.codes[j, a], work.present.codes[j, b]
-            best = Split(score=score, kind=REGION, j=j, first=first, last=last, level=-1)
+            best = Split(score=score, kind=REGION, j=j, first=first, last=last)
         bounds[r] = -bounds[r]  # seen
     for r in range(count):
         bounds[r] = abs(bounds[r])
@@ -151,9 +129,7 @@ def search(count: int, limit: float, node: TreeNode, inputs: TreeInputs, work: T
             or best.score >= HOPELESS * width(j, codes[0], codes[length - 1], inputs.widths)
         ):
             continue
-        order_cells(j, node, work)
-        for level in range(len(inputs.buckets)):
-            score = try_halves(best.score, j, level, limit, node, inputs, work)
-            if score > best.score:
-                best = Split(score=score, kind=HALVES, j=j, first=codes[0], last=codes[length - 1], level=level)
+        score = try_halves(best.score, j, limit, node, inputs, work)
+        if score > best.score:
+            best = Split(score=score, kind=HALVES, j=j, first=codes[0], last=codes[length - 1])
     return best

@@ -108,7 +108,6 @@ def _make_inputs(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray,
             most=int(growth.most),
             ceiling=float(growth.ceiling),
         ),
-        buckets=_buckets(merged[block.cell], goal.codes),
         least=int(least),
         price=float(growth.price),
         safe_share=_safe_share(goal, requirement),
@@ -122,24 +121,6 @@ def _safe_share(goal: Goal, requirement: Requirement) -> float:
     if np.array_equal(goal.domains, requirement.domains):
         return 1.0 - 1e-6
     return 0.95 if goal.hidden.shape[1] == 1 else 0.7
-
-
-def _buckets(cell: IntArray, codes: Codes) -> IntArray:
-    """The bucket of each cell, shape (levels, cells): 2, 4, 8, ... buckets of nearly equal mass in the order of values,
-    then a bucket for each cell.
-    """
-    cells = len(codes)
-    mass = np.bincount(cell, minlength=cells)
-    order = np.lexsort(codes.T[::-1])
-    middle = np.empty(cells)
-    middle[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
-    levels, count = [], 2
-    while count < cells:
-        levels.append(np.unique((middle * count).astype(np.int64), return_inverse=True)[1])
-        count *= 2
-    if cells > 1:
-        levels.append(np.arange(cells))
-    return np.array(levels, dtype=np.int64).reshape(-1, cells)
 
 
 class Pending(NamedTuple):

@@ -82,7 +82,7 @@ def trim(
     if single and kind == EQUAL:
         if bound < size - 1.0:
             size = trim_to_level(division, size, bound, goal)
-        return trim_equal(division, size, limit, least, goal)
+        return trim_equal(division, size, limit, least, goal, scratch.gradient)
     if single and kind == HIERARCHICAL and goal.hidden.shape[1] > 1:
         return trim_bins(division, size, limit, least, goal, scratch)
     part, cells, inside, outside, rows = division
@@ -124,17 +124,17 @@ def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scra
 
 
 @kernel
-def trim_equal(division: Division, size: float, limit: float, least: float, goal: Goal) -> float:
+def trim_equal(division: Division, size: float, limit: float, least: float, goal: Goal, slope: FloatArray) -> float:
     """`trim` for a single equal attribute, whose cells are its values."""
     taken, rest, rows = division.inside[0], division.outside[0], division.rows
     t, unit, left = goal.t[0], goal.unit[0], 0.0
     while size >= least:
         side = size
-        total, best, most = sum_excess(taken, taken, side, 1.0, goal)
+        total, best, most = sum_excess(taken, taken, side, 1.0, goal, slope)
         ratio, room = (total + hidden_numerator(0, side, goal)) / (unit * side), np.ceil(most)
         if ratio <= limit * NEARLY:
             side, room = max(rows - size, 0.5), np.inf
-            total, best, most = sum_excess(taken, rest, side, -1.0, goal)
+            total, best, most = sum_excess(taken, rest, side, -1.0, goal, slope)
             ratio = (total + hidden_numerator(0, side, goal)) / (unit * side)
             if ratio <= limit * NEARLY and side >= least:
                 left = size
@@ -152,15 +152,46 @@ def trim_equal(division: Division, size: float, limit: float, least: float, goal
 
 
 @kernel
-def sum_excess(taken: FloatArray, counts: FloatArray, size: float, sign: float, goal: Goal) -> tuple[float, int, float]:
+def sum_excess(
+    taken: FloatArray, counts: FloatArray, size: float, sign: float, goal: Goal, slope: FloatArray
+) -> tuple[float, int, float]:
     """(the sum of |excess| over the values of `counts`, the value of the part with the largest excess, that excess)."""
-    target, total, best, most = goal.target[0], 0.0, -1, -np.inf
-    for v in range(goal.domains[0]):
+    target, m = goal.target[0], goal.domains[0]
+    t0, t1, t2, t3, m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0, -np.inf, -np.inf, -np.inf, -np.inf
+    whole = m - m % 4
+    for v in range(0, whole, 4):
+        g0 = sign * (counts[v] - size * target[v])
+        g1 = sign * (counts[v + 1] - size * target[v + 1])
+        g2 = sign * (counts[v + 2] - size * target[v + 2])
+        g3 = sign * (counts[v + 3] - size * target[v + 3])
+        t0 += abs(g0)
+        t1 += abs(g1)
+        t2 += abs(g2)
+        t3 += abs(g3)
+        g0 = g0 if taken[v] > 0.0 else -np.inf
+        g1 = g1 if taken[v + 1] > 0.0 else -np.inf
+        g2 = g2 if taken[v + 2] > 0.0 else -np.inf
+        g3 = g3 if taken[v + 3] > 0.0 else -np.inf
+        slope[v] = g0
+        slope[v + 1] = g1
+        slope[v + 2] = g2
+        slope[v + 3] = g3
+        m0 = g0 if g0 > m0 else m0
+        m1 = g1 if g1 > m1 else m1
+        m2 = g2 if g2 > m2 else m2
+        m3 = g3 if g3 > m3 else m3
+    total, most = t0 + t1 + (t2 + t3), max(max(m0, m1), max(m2, m3))
+    for v in range(whole, m):
         g = sign * (counts[v] - size * target[v])
         total += abs(g)
         g = g if taken[v] > 0.0 else -np.inf
-        up = g > most  # without a branch
-        best, most = v if up else best, g if up else most
+        slope[v] = g
+        most = g if g > most else most
+    if most == -np.inf:
+        return total, -1, most
+    best = 0
+    while slope[best] != most:
+        best += 1
     return total, best, most
 
 

@@ -21,7 +21,7 @@ from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Ta
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.methods.rows_in_work import step
-from tclose_spark.table.arrays import Codes, IntArray, in_order
+from tclose_spark.table.arrays import Codes, IntArray, in_order, ranked
 
 PAIRS, FEW_PAIRS = 12, 3  # of lexicographic orders, with annealing and without
 MOST_FIGURES = 1 << 24  # classes times sensitive values, up to 24 bytes each; a block with more is exchanged in parts
@@ -75,7 +75,7 @@ def _exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: i
         _anneal(table, partition, orders, anneal)
     if loss(partition) < least - LEAST:
         best = partition.of
-    return np.unique(best, return_inverse=True)[1].astype(np.int64)
+    return ranked(best.astype(np.int64))[1]
 
 
 def _falling(price: float, number: int, steps: float) -> float:
