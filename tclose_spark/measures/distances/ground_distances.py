@@ -1,7 +1,7 @@
 """Earth mover's distance of classes from the whole table, in exact integers.
 
 With c the counts of a class of s records and N the counts of the table of n records, every ground distance
-gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 3.1-3.2):
+gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 5.1-5.2):
 
     equal         scale 2       sum over v of |n c_v - s N_v|
     ordered       scale m - 1   sum over i < m of |n C_i - s X_i|, C and X cumulative
@@ -71,7 +71,7 @@ class GroundDistance(ABC):
 
 
 class EqualDistance(GroundDistance):
-    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2).
+    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 5.2).
 
     >>> distance = EqualDistance(np.array([2, 1, 1]))  # two of four people have value 0
     >>> class_ = Histograms.dense(np.array([[2, 0, 0]]))  # a class of these two
@@ -92,11 +92,11 @@ class EqualDistance(GroundDistance):
 
 
 class OrderedDistance(GroundDistance):
-    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 3.1).
+    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 5.1).
 
     The codes are the ranks of the values in the declared order. The distance of a domain of one value is always 0.
 
-    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, example of 3.1)
+    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, 5.1)
     >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
     >>> [str(Fraction(x, distance.scale * 9 * 3)) for x in distance.numerators(classes).tolist()]
     ['3/8', '1/6']
@@ -115,7 +115,7 @@ class OrderedDistance(GroundDistance):
 
 @dataclass(frozen=True)
 class HierarchicalDistance(GroundDistance):
-    """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 3.2).
+    """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 5.2).
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
     and so on to the root. Codes at each height follow the tree's order, so the children of a node are consecutive.
