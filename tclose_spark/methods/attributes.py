@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, cast
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.ground_distances import EqualDistance, GroundDistance, ground_distance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -82,6 +84,7 @@ class ResolvedSensitive:
     l: the required kinds of l-diversity.
     bins: of an ordered attribute, for methods that use them.
     order: for a domain of the present values, how they are ordered; None for a given domain.
+    of: the attributes whose tuple it is; empty for a column.
     """
 
     column: int
@@ -92,6 +95,7 @@ class ResolvedSensitive:
     l: Diversity  # noqa: E741 - the field's name for it
     bins: Bins | None
     order: Literal["value", "frequency"] | None = None
+    of: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -183,6 +187,32 @@ class ResolvedAttributes:
             nt=nt,
             people=None if profile.people is None else _cell_people(settings, profile.cell_codes, profile.people),
         )
+
+    def for_methods(self, joint: Sequence[JointCloseness] | None) -> ResolvedAttributes:
+        """These attributes as methods see them: each tuple that must be close is one more attribute, at the end."""
+        if not joint:
+            return self
+        place, codes, tuples = {a.name: a.column for a in self.sensitive}, [self.cells], []
+        for i, one in enumerate(joint, start=len(self.sensitive)):
+            of = [place[name] for name in one.attributes]
+            distinct, code = np.unique(self.cells[:, of], axis=0, return_inverse=True)
+            names = [self.sensitive[a].domain.values for a in of]
+            values = [[known[c] for known, c in zip(names, row, strict=True)] for row in distinct.tolist()]
+            counts = sum_at(code.reshape(-1), self.cell_rows, len(distinct))
+            tuples.append(
+                ResolvedSensitive(
+                    column=i,
+                    domain=SensitiveDomain(one.name, tuple(map(json.dumps, values)), tuple(counts.tolist())),
+                    hierarchy=None,
+                    distance=EqualDistance(counts),
+                    t=one.t,
+                    l=Diversity(),
+                    bins=None,
+                    of=one.attributes,
+                )
+            )
+            codes.append(code.reshape(-1, 1))
+        return replace(self, sensitive=(*self.sensitive, *tuples), cells=np.concatenate(codes, axis=1))
 
     @cached_property
     def matrix(self) -> MultiplicityMatrix:

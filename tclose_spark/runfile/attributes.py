@@ -50,6 +50,15 @@ def _closeness(value: Any) -> Fraction | None:
     return number
 
 
+Closeness = Annotated[
+    Fraction | None,
+    BeforeValidator(_closeness),
+    PlainSerializer(lambda t: MEASURE if t is None else str(t)),
+    WithJsonSchema(T_SCHEMA, mode="validation"),
+]
+"""A required t; None for `measure`."""
+
+
 def _end(value: Any) -> Any:
     """An end of a range as text: a number, a date or a time."""
     return str(value) if isinstance(value, int | float | Decimal | date) and not isinstance(value, bool) else value
@@ -260,12 +269,7 @@ class SensitiveAttribute(Section):
     """The ground distance of two values. equal: all are equally far apart; ordered: by their places in the order;
     hierarchical: by the height of their nearest common group.
     """
-    t: Annotated[
-        Fraction | None,
-        BeforeValidator(_closeness),
-        PlainSerializer(lambda t: MEASURE if t is None else str(t)),
-        WithJsonSchema(T_SCHEMA, mode="validation"),
-    ] = None
+    t: Closeness = None
     """The largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
     most 1, exact as written. measure: the distance is reported and limits nothing.
     """

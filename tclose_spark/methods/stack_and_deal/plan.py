@@ -111,7 +111,7 @@ def make_stacks(given: PlanningInput) -> Stacks:
     default = "best" if len(sensitive) > 1 else alone
     order = given.settings.stack_order or default
     if order == "best":
-        return list(orders(matrix, tuple(s.name for s in sensitive)))
+        return list(orders(matrix, tuple(s.name for s in sensitive if not s.of)))
     return [(order, (stack_by_value if order == "value" else stack_by_frequency)(matrix.counts))]
 
 
