@@ -20,8 +20,8 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
 KNOWN_SETTINGS = (
-    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
-    "leaf), hierarchy=FILE"
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, equal_width=10 or step=1, "
+    "missing=lowest (or highest, leaf), hierarchy=FILE"
 )
 
 
@@ -248,6 +248,8 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
         if key in ("t", "missing"):
             attribute[key] = value
+        elif key in ("equal_width", "step"):
+            attribute["domain"] = {key: _whole(text, key, value) if key == "equal_width" else value}
         elif key == "hierarchy":
             attribute[key] = resolve(value, f"--sensitive {text}", folder)
         elif key == "order":

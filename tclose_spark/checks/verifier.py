@@ -53,6 +53,7 @@ from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_a
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.measures.distances.least import least_distance
 from tclose_spark.measures.loss.information_loss import NoLabelError
+from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.columns.spark_types import type_name
@@ -60,6 +61,7 @@ from tclose_spark.table.domains import Counts, Profile, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import People
+from tclose_spark.table.places import places_of
 from tclose_spark.table.writing import listing
 
 
@@ -242,7 +244,7 @@ def verify_release(
     if (weight := spec.attributes.published_weight) is not None:
         figures_of["weights"] = release_weights(release, labels, names, weight)
     if spec.privacy.joint:
-        figures_of["joint"] = {a.name: _closeness(figures, a.name) for a in judged[len(attributes) :]}
+        figures_of["joint"] = {a.name: _reached(figures, a) for a in judged[len(attributes) :]}
     if tuples:
         figures_of["tuples"] = _growth(figures, tuples)
     if alone:
@@ -393,6 +395,8 @@ def _as_json(
     for a, counts, missing in zip(attributes, released, left.values, strict=True):
         entries[a.name]["domain"] = listing(a.values)
         entries[a.name]["unused"] = listing([value for value in a.values if not counts.get(value)])
+        if a.settings.domain is not None:
+            entries[a.name]["places"] = _places(a, a.settings.domain)
         if left_class is not None:
             entries[a.name]["input"] = input_listing(a, missing)
     return {
@@ -409,6 +413,18 @@ def _as_json(
     }
 
 
+def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
+    """The places between which an attribute's distance is measured, and those without rows."""
+    places = places_of(a.name, a.values, settings)
+    empty = [i for i, n in enumerate(places.counts(a.distance.table).tolist()) if not n]
+    return {
+        **settings.model_dump(mode="json", exclude_none=True),
+        "size": places.size,
+        "ends": listing(list(map(str, places.ends)), "ends"),
+        "empty": listing(empty, "places"),
+    }
+
+
 def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
     """What the classes achieve, by attribute."""
     return {a.name: {**_reached(figures, a), "homogeneous": vars(figures.homogeneous[a.name])} for a in attributes}
@@ -419,9 +435,13 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     reached = {g.measure.removesuffix(over): g for g in figures.guarantees if g.attribute == a.name}
     if over:
         reached = {m: g for m, g in reached.items() if g.measure.endswith(over)}
-    entry = {
+    entry: dict[str, Any] = {
         "emd": str(reached["t-closeness"].achieved),
         **({"emd_holds": reached["t-closeness"].holds} if over else {}),
+    }
+    if a.tuples is not None:
+        return entry
+    entry |= {
         "distinct": reached["distinct l-diversity"].achieved,
         "entropy": reached["entropy l-diversity"].achieved,
     }
@@ -430,13 +450,6 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     if a.settings.l.recursive is not None:
         entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
     return entry
-
-
-def _closeness(figures: ClassFigures, name: str) -> dict[str, Any]:
-    """What the classes achieve in a tuple."""
-    found = figures.of("t-closeness", name)
-    assert found is not None
-    return {"emd": str(found.achieved)}
 
 
 def _growth(figures: ClassFigures, tuples: Sequence[TupleCloseness]) -> list[dict[str, Any]]:

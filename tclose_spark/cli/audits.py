@@ -113,7 +113,7 @@ def audit(
         typer.Option(
             "--joint",
             metavar="A,B:T",
-            help="Require t of the tuples of these sensitive attributes, which are all equally far apart. May be repeated.",
+            help="Require t of the tuples of these sensitive attributes, all equally far apart. May be repeated.",
         ),
     ] = None,
     labels: Annotated[

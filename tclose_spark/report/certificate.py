@@ -248,13 +248,15 @@ def _sensitive(
     """
     entry = {
         "distance": settings.distance,
-        "m": achieved["domain"]["size"],
+        "m": achieved["places" if "places" in achieved else "domain"]["size"],
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
         "missing": settings.missing if settings.kind.missing else "value",
         "homogeneous": achieved["homogeneous"],
     }
+    if "places" in achieved:
+        entry["places"] = achieved["places"]
     if settings.kind.ordered:
         entry["order"] = settings.order if isinstance(settings.order, str) else "list"
     if settings.text is not None:

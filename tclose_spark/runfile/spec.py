@@ -383,6 +383,18 @@ class ReleaseSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _between_known_ends(self) -> Self:
+        shifts = self.privacy.of == "released" and self.privacy.suppression_limit
+        placed = [name for name, a in self.attributes.sensitive_attributes.items() if a.domain is not None]
+        if placed and (shifts or self.output.after is not None):
+            raise ValueError(
+                f"attributes.sensitive_attributes.{placed[0]}.domain: its ends are the smallest and the largest "
+                "value of the input, which suppressed rows may have; leave it out, or suppress no row; "
+                "expected privacy.of: input"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _weighing_rows(self) -> Self:
         if self.attributes.weight is not None and self.attributes.person is not None:
             raise ValueError(

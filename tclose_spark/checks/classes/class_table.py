@@ -16,7 +16,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches
 from tclose_spark.measures import diversity
 from tclose_spark.measures.disclosure import beliefs as attacks
-from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -193,7 +193,7 @@ def judged_attribute(
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
-    distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
+    distance = distance_of(settings, domain, hierarchy)
     return JudgedAttribute(name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy)
 
 
