@@ -24,6 +24,7 @@ from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.report.console import certificate_lines
 
 ROWS = 160
 QUASI = {"age": {"type": "numeric"}, "sex": {}}
@@ -87,6 +88,18 @@ def test_every_method_makes_tuples_close(method: dict[str, Any], make_run: Calla
     assert (entry["achieved_exact"], entry["required_exact"]) == (str(found), "1/4")
     assert (entry["attributes"], entry["distance"]) == (["disease", "pay"], "equal")
     assert found <= Fraction(1, 4)
+
+
+def test_pages_and_console_have_the_requirement(make_run: Callable[..., Run], tmp_path: Path) -> None:
+    certificate = pipeline.release(make_run(people(), quasi=QUASI, sensitive=SENSITIVE, k=4, privacy=joint("0.25")))
+    reached = f"{certificate['guarantees']['joint']['disease+pay']['achieved']:.6f}"
+    lines = certificate_lines(certificate, "public", "internal")
+    assert any("joint t of disease+pay (equal)" in line and reached in line for line in lines)
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert "Joint t-closeness of <code>disease+pay</code>" in page
+    assert "Distances of disease+pay" in page
+    contract = (tmp_path / "out/public/contract.yaml").read_text()
+    assert "Joint t-closeness of disease+pay" in contract
 
 
 def test_the_exact_method_makes_tuples_close(make_run: Callable[..., Run], tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ def least_distance(table: IntArray, size: int) -> Fraction:
     (Fraction(1, 4), Fraction(3, 5))
     """
     n = int(table.sum())
-    floors, parts = np.divmod(exact(table, 4 * n * size) * size, n)
+    ideal = exact(table, 4 * n * size) * size
+    floors = ideal // n
+    parts = ideal - floors * n
     left = size - int(floors.sum())
     covered = int(floors.sum()) * n + int(np.sort(parts)[::-1][:left].sum())
     return 1 - Fraction(covered, n * size)
