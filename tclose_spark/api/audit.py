@@ -89,6 +89,7 @@ def audit(
     special_uniques: int | None = None,
     combinations: int = 10_000,
     missing: str | None = None,
+    joint: Sequence[Any] = (),
     format: str | None = None,
     options: Options = None,
     engine: str | None = None,
@@ -123,6 +124,8 @@ def audit(
     combinations: of quasi-identifiers, the most to examine for special uniques.
     missing: "any" if a reader takes a missing quasi-identifier for any value, in k and among the people of a list;
         "value" if it equals only other missing ones. By default what the columns' settings say, else "value".
+    joint: closeness of several sensitive attributes together: `["disease,income:0.3"]`, or as in a run file. By default
+        what the spec says.
     format, options: of the table if its path does not name its format, and for Spark's reader.
     engine: see `release`.
 
@@ -132,7 +135,7 @@ def audit(
     """
     whole, people_of = _population(population)
     asked = {"k": k, "t": t, "n": n, "gain": gain, "person": person, "population": whole, "threshold": threshold}
-    asked |= {"missing": missing}
+    asked |= {"missing": missing, "joint": (joint,) if isinstance(joint, str) else tuple(joint)}
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 

@@ -40,7 +40,8 @@ class Planned:
         from tclose_spark.comparing.views import candidates_table
         from tclose_spark.methods.method import method_of
 
-        method, settings = self.spec.method, self.spec.attributes.sensitive_attributes
+        method, settings = self.spec.method, dict(self.spec.attributes.sensitive_attributes)
+        settings |= {one.name: one.as_attribute for one in self.spec.privacy.joint or ()}
         tables, notes = method_of(method).tables(self.spec.name, self.report, method, settings)
         if "k" in self.report.details:
             yield candidates_table(self.spec.name, self.report.details["k"])

@@ -35,7 +35,7 @@ from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_f
 from tclose_spark.checks.classes.people import JudgedPeople, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
-from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_closeness
+from tclose_spark.checks.classes.tuples import TupleCloseness, growing_tuples, joint_attributes
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.released_people import released_people
@@ -48,6 +48,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.storage.folders import private
 from tclose_spark.measures.disclosure.special_uniques import MOST_COMBINATIONS, SpecialUniques
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
+from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -58,6 +59,7 @@ class AuditMeasures:
     """What is measured of every class.
 
     quasi, attributes: the columns, with information loss and distances.
+    judged: the attributes, and the tuples of them that must be close.
     attacks: one per attribute; empty if attacks are not measured.
     known: with several attributes, the attack that knows one of them.
     tuples: the closeness of tuples of all attributes; None if there is one attribute, a reference, or too many tuples.
@@ -66,6 +68,7 @@ class AuditMeasures:
 
     quasi: Sequence[JudgedQuasi]
     attributes: Sequence[JudgedAttribute]
+    judged: Sequence[JudgedAttribute]
     attacks: Sequence[AttackColumns]
     known: KnownAttributeColumns | None
     tuples: TupleCloseness | None
@@ -115,6 +118,8 @@ def audit_table(
             "--earlier: with method.representative, labels do not show whom they cover; give --person COLUMN, which "
             "all tables have"
         )
+    if earlier and question.joint:
+        raise ConfigurationError("--joint and --earlier: several releases are not judged by tuples; leave out one")
     _check_special_uniques(question, special_uniques)
     former = prepare_earlier(question, earlier, table)
     inputs = prepare_inputs(question, table, reference, background, population)
@@ -129,9 +134,9 @@ def audit_table(
         tallies = stack.enter_context(keep(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
         notes = [*measures.notes, *_missing_notes(question)]
-        required = None if whose is None else whose.judged(measures.attributes, with_suppressed=False)
+        required = None if whose is None else whose.judged(measures.judged, with_suppressed=False)
         more = [*measures.columns, *([] if required is None else [required])]
-        classes = class_table(tallies, measures.quasi, measures.attributes, more)
+        classes = class_table(tallies, measures.quasi, measures.judged, more)
         classes = stack.enter_context(keep(classes))
         if question.n is not None:
             extended, search_notes = find_supersets(
@@ -142,10 +147,10 @@ def audit_table(
         if classes_output is not None:
             with private(classes_output):
                 write_delta(classes, classes_output)
-        tuples = [measures.tuples.criterion(names)] if measures.tuples else []
+        tuples = [measures.tuples.criterion] if measures.tuples else []
         alike = _alike(classes, question, measures.quasi)
         strict = question.k if alike is None else None
-        figures = class_figures(classes, strict, measures.quasi, measures.attributes, more=tuples, people=required)
+        figures = class_figures(classes, strict, measures.quasi, measures.judged, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         notes += _unprotected_notes(question)
         if question.unjudged_person is not None:
@@ -164,7 +169,7 @@ def audit_table(
         risks = _risks(classes, inputs, measures, trees)
         revealed = _together(former, inputs, tallies, measures, trees, required)
         notes += _together_notes(former, revealed, question)
-        suite = suite_of(question, strict, measures.attributes)
+        suite = suite_of(question, strict, measures.judged)
         audit = AuditResult(
             question=question,
             figures=figures,
@@ -203,6 +208,10 @@ def _check_options(
         raise ConfigurationError(
             "--n and --reference: natural supersets are parts of the table, and the reference is another table; give "
             "one of the two"
+        )
+    if question.joint and reference is not None:
+        raise ConfigurationError(
+            "--joint and --reference: tuples are compared with those of the table itself; leave out one"
         )
     if question.person is not None and reference is not None:
         raise ConfigurationError(
@@ -253,6 +262,7 @@ def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy
     counts, tuple_counts = count_values(tallies, names)
     attributes = judged_attributes(inputs.table, counts, question, trees, inputs.reference)
     several = len(attributes) > 1 and attacks
+    tuples = growing_tuples(tuple_counts, attributes) if several and inputs.reference is None else []
     notes = [
         *inputs.notes,
         *mixed_missing_notes(inputs.table, question),
@@ -263,9 +273,10 @@ def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy
     return AuditMeasures(
         quasi=quasi,
         attributes=attributes,
+        judged=[*attributes, *joint_attributes(tuple_counts, attributes, question.joint)],
         attacks=[AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks],
         known=KnownAttributeColumns(tuple(names)) if several else None,
-        tuples=tuple_closeness(tuple_counts, attributes) if several and inputs.reference is None else None,
+        tuples=tuples[-1] if tuples else None,
         notes=notes,
     )
 
@@ -396,13 +407,13 @@ def _tuple_notes(measures: AuditMeasures, inputs: AuditInputs) -> list[str]:
 
 def _unprotected_notes(question: AuditQuestion) -> list[str]:
     """A note on each sensitive attribute that the verdict does not cover."""
-    settings = question.sensitive_attributes
-    if question.k is None and not any(own.limited for own in settings.values()):
+    settings, together = question.sensitive_attributes, covered(question.joint)
+    if question.k is None and not together and not any(own.limited for own in settings.values()):
         return []
     return [
         f"the verdict does not cover {name}: neither t nor l is required of it"
         for name, own in settings.items()
-        if not own.limited
+        if not own.limited and name not in together
     ]
 
 

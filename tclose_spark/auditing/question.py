@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.section import Exact, Section
@@ -19,8 +20,8 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
 KNOWN_SETTINGS = (
-    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, missing=lowest (or highest, "
-    "leaf), hierarchy=FILE"
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, equal_width=10 or step=1, "
+    "missing=lowest (or highest, leaf), hierarchy=FILE"
 )
 
 
@@ -32,6 +33,8 @@ class AuditQuestion(Section):
     k: Annotated[int, Field(ge=1)] | None = None
     n: Annotated[int, Field(ge=1)] | None = None
     """Classes must be close to a natural superset of at least n records instead of the whole table."""
+    joint: tuple[JointCloseness, ...] = ()
+    """Closeness of several sensitive attributes together."""
     gain: Exact = Fraction(1, 5)
     """A rise in belief above which a class counts as exposed to an attack."""
     aggregates: bool = False
@@ -57,6 +60,11 @@ class AuditQuestion(Section):
                 raise ValueError(
                     f"column {column!r} has two roles, or is both a bound and a quasi-identifier; expected one role"
                 )
+        require_attributes(self.joint, self.sensitive_attributes, "joint")
+        if self.n is not None and self.joint:
+            raise ValueError(
+                f"n is {self.n}, but joint closeness is of the distance from the whole table; leave out one"
+            )
         if self.n is not None and self.person is not None:
             raise ValueError(
                 f"n is {self.n} and person is {self.person!r}: (n, t)-closeness is judged over rows only; leave out one"
@@ -116,6 +124,7 @@ def question_from_columns(
     population: Population | None = None,
     threshold: Any = None,
     missing: str | None = None,
+    joint: Sequence[Any] = (),
 ) -> AuditQuestion:
     """The question about columns with settings as in a run file.
 
@@ -125,6 +134,7 @@ def question_from_columns(
     person: the column that identifies people, who may have several rows.
     population: that the table is a sample of. threshold: the chance above which a record counts as at risk.
     missing: `any` or `value`, of every quasi-identifier; None for what the settings of each say.
+    joint: closeness of several sensitive attributes together, as in a run file or as text (see `parse_joint`).
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
@@ -151,6 +161,7 @@ def question_from_columns(
         columns = {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own}
         asked = {"k": k, "n": n, "gain": gain, "aggregates": aggregates, "person": person}
         asked |= {"population": population, "threshold": threshold}
+        asked["joint"] = tuple(parse_joint(one) if isinstance(one, str) else one for one in joint)
         return AuditQuestion.model_validate({**columns, **asked})
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
@@ -166,8 +177,10 @@ def question_from_run_file(
     population: Population | None = None,
     threshold: Any = None,
     missing: str | None = None,
+    joint: Sequence[Any] = (),
 ) -> AuditQuestion:
-    """The question that a run file answers. k, n and missing replace its own; t is of the attributes without their own.
+    """The question that a run file answers. k, n, missing and joint replace its own; t is of the attributes without
+    their own.
     Hierarchies that it builds are read from its finished release. Its person is not: a release has no such column.
 
     Raises:
@@ -187,7 +200,18 @@ def question_from_run_file(
     if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
         k = spec.privacy.k
     question = question_from_columns(
-        quasi, sensitive, k, t, n, gain, bool(spec.aggregates), person, population, threshold, missing
+        quasi,
+        sensitive,
+        k,
+        t,
+        n,
+        gain,
+        bool(spec.aggregates),
+        person,
+        population,
+        threshold,
+        missing,
+        joint or spec.privacy.joint or (),
     )
     of_run = None if attributes.person is None or person is not None else attributes.person.column
     return question.model_copy(update={"renamed": spec.input.columns, "unjudged_person": of_run})
@@ -224,6 +248,8 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
         if key in ("t", "missing"):
             attribute[key] = value
+        elif key in ("equal_width", "step"):
+            attribute["domain"] = {key: _whole(text, key, value) if key == "equal_width" else value}
         elif key == "hierarchy":
             attribute[key] = resolve(value, f"--sensitive {text}", folder)
         elif key == "order":
@@ -249,6 +275,23 @@ def _whole(text: str, key: str, value: str) -> int:
         return int(value)
     except ValueError:
         raise ConfigurationError(f"--sensitive {text}: {key} is {value!r}; expected a whole number") from None
+
+
+def parse_joint(text: str) -> dict[str, Any]:
+    """The joint closeness of a text such as `disease,income:0.3`.
+
+    >>> parse_joint("disease,income:0.3")
+    {'attributes': ['disease', 'income'], 't': '0.3'}
+
+    Raises:
+        ConfigurationError: naming the text and what was expected.
+    """
+    names, colon, t = text.rpartition(":")
+    if not colon or "," not in names or not t:
+        raise ConfigurationError(
+            f"--joint {text}: expected sensitive attributes and their t, such as disease,income:0.3 (or :measure)"
+        )
+    return {"attributes": names.split(","), "t": t}
 
 
 def parse_population(text: str, folder: Path) -> Population:

@@ -185,7 +185,8 @@ class ClassExplanation:
 
 
 def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
-    settings = question.sensitive_attributes.get(g.attribute or "")
+    together = {one.name: one.as_attribute for one in question.joint}
+    settings = {**question.sensitive_attributes, **together}.get(g.attribute or "")
     exact = isinstance(g.achieved, Fraction)
     bound = f"c = {g.required.c}, l = {g.required.l}" if isinstance(g.required, Recursive) else g.required
     return {

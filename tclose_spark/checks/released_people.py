@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,7 +35,14 @@ class ReleasedPeople:
         rows = self.tallied.whole if with_suppressed else self.tallied.classes
         sizes = self.tallied.sensitive  # the place of the numbers of rows among the values
         by_size = {int(str(size)): n for (size,), n in self._counts(rows, sizes).items()}
-        return judged_people(attributes, by_size, [self._counts(rows, i, sizes) for i in range(sizes)])
+        counts = []
+        for i, a in enumerate(attributes):
+            if a.tuples is None:
+                counts.append(self._counts(rows, i, sizes))
+                continue
+            by_tuple = self._counts(rows, *a.tuples.columns, sizes)
+            counts.append({(json.dumps(values), size): n for (*values, size), n in by_tuple.items()})
+        return judged_people(attributes, by_size, counts)
 
     def suppressed_class(self, k: int, attributes: Sequence[JudgedAttribute], judged: JudgedPeople) -> ClassFigures:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""

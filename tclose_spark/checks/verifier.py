@@ -22,7 +22,7 @@ from tclose_spark.checks.classes.people import OVER_PEOPLE, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
-from tclose_spark.checks.classes.tuples import tuple_closeness
+from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, growing_tuples, joint_attributes
 from tclose_spark.checks.classes.weights import release_weights
 from tclose_spark.checks.classes.worst import worst_classes
 from tclose_spark.checks.expectations import expect_rows, expectations_of
@@ -51,14 +51,17 @@ from tclose_spark.checks.warnings import warnings_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.measures.distances.least import least_distance
 from tclose_spark.measures.loss.information_loss import NoLabelError
+from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.columns.spark_types import type_name
-from tclose_spark.table.domains import Counts, Profile
+from tclose_spark.table.domains import Counts, Profile, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import People
+from tclose_spark.table.places import places_of
 from tclose_spark.table.writing import listing
 
 
@@ -140,15 +143,16 @@ def verify_release(
         released = rows.fingerprint
         left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
-        tuples = tuple_closeness(tuple_counts, attributes) if len(attributes) > 1 else None
-        required = None if whose is None else whose.judged(attributes, left.public)
+        tuples = growing_tuples(tuple_counts, attributes)
+        judged = [*attributes, *_joint_attributes(tuple_counts, attributes, spec)]
+        required = None if whose is None else whose.judged(judged, left.public)
         if whose is not None:
             whose.require_rows(released, evidence.people)
-        more: list[ClassMeasure] = [measure for measure in (tuples, required) if measure is not None]
+        more: list[ClassMeasure] = [*tuples, *([] if required is None else [required])]
         source = tallies if whose is None else whose.tallied.classes
-        classes, notes = _class_table(source, quasi, attributes, more, spec, classes_path)
+        classes, notes = _class_table(source, quasi, judged, more, spec, classes_path)
         n = spec.privacy.n
-        of_whole = attributes if n is None else without_t(attributes)  # required of the distance from the whole table
+        of_whole = judged if n is None else without_t(judged)  # required of the distance from the whole table
         near = [] if n is None else near_supersets(classes, attributes, n)
         figures = class_figures(
             classes,
@@ -157,7 +161,7 @@ def verify_release(
             of_whole,
             suppressed=left.rows,
             more_losses=losses_by_input(quasi, profile),
-            more=[tuples.criterion([a.name for a in attributes])] if tuples else [],
+            more=[one.criterion for one in tuples],
             people=required,
         )
         left_class = None
@@ -165,11 +169,12 @@ def verify_release(
             left_class = suppressed_class(left, spec.privacy.k, attributes)
             if whose is not None and required is not None:
                 left_class = whose.suppressed_class(spec.privacy.k, attributes, required)
-        of_people = None if whose is None else _people_figures(whose, figures, attributes)
+        of_people = None if whose is None else _people_figures(whose, figures, judged)
         judged_line = None
         if line is not None and people is not None and required is not None:
             judged_line = judge_line(line, people, labels, spec.privacy.k, quasi, attributes, required)
-        worst = worst_classes(tallies, labels, figures, of_whole)
+        worst = worst_classes(tallies, labels, figures, attributes)
+        alone = count_alone(tallies, len(labels), names, tuple_counts)
         risks = _risks(spec.privacy, classes, quasi, hierarchies, release, population, counts_people=whose is not None)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
@@ -190,7 +195,7 @@ def verify_release(
         problems += [violation(broken, suppressed=True) for broken in left_class.broken]
     expectations = [expect_rows(figures.classes), *expectations_of(spec.privacy.k, of_whole)]
     expectations += [] if n is None else expect_supersets(attributes)
-    expectations += [] if whose is None else expect_people(spec.privacy.k, attributes)
+    expectations += [] if whose is None else expect_people(spec.privacy.k, judged)
     validation = validate(classes, f"{spec.name}: every class", expectations, figures.classes)
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
@@ -206,7 +211,14 @@ def verify_release(
         },
         "quasi_identifiers": measured_on(spec, named, hierarchies, profile.quasi),
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
-        "warnings": warnings_of(figures, quasi, named, _judged_attributes(texts, counts, spec, hierarchies), texts),
+        "warnings": warnings_of(
+            figures,
+            quasi,
+            named,
+            _judged_attributes(texts, counts, spec, hierarchies),
+            judged[len(attributes) :],
+            texts,
+        ),
         "columns": {
             name: {"type": type_name(schema.field(name)), "missing": missing} for name, missing in rows.missing.items()
         },
@@ -231,8 +243,12 @@ def verify_release(
         figures_of["risks"] = risks.to_json()
     if (weight := spec.attributes.published_weight) is not None:
         figures_of["weights"] = release_weights(release, labels, names, weight)
-    if tuples is not None:
-        figures_of["tuples_emd"] = str(figures.more[0].achieved)
+    if spec.privacy.joint:
+        figures_of["joint"] = {a.name: _reached(figures, a) for a in judged[len(attributes) :]}
+    if tuples:
+        figures_of["tuples"] = _growth(figures, tuples)
+    if alone:
+        figures_of["alone"] = alone
     if spec.privacy.profile is not None:
         columns = published_columns(spec)
         entry, broken_rules = judge_profile(release, spec, columns, hierarchies, populations, figures_of)
@@ -328,6 +344,16 @@ def _judged_attributes(
         raise GuaranteeError(f"the release cannot be judged: {error}", values=error.values) from None
 
 
+def _joint_attributes(
+    histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute], spec: ReleaseSpec
+) -> list[JudgedAttribute]:
+    """The tuples that must be close, each as one attribute."""
+    try:
+        return joint_attributes(histogram, attributes, spec.privacy.joint or ())
+    except InputError as error:
+        raise GuaranteeError(f"the release cannot be judged: {error}") from None
+
+
 def _disagreements(
     evidence: Evidence,
     released: Fingerprint,
@@ -369,6 +395,8 @@ def _as_json(
     for a, counts, missing in zip(attributes, released, left.values, strict=True):
         entries[a.name]["domain"] = listing(a.values)
         entries[a.name]["unused"] = listing([value for value in a.values if not counts.get(value)])
+        if a.settings.domain is not None:
+            entries[a.name]["places"] = _places(a, a.settings.domain)
         if left_class is not None:
             entries[a.name]["input"] = input_listing(a, missing)
     return {
@@ -385,6 +413,18 @@ def _as_json(
     }
 
 
+def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
+    """The places between which an attribute's distance is measured, and those without rows."""
+    places = places_of(a.name, a.values, settings)
+    empty = [i for i, n in enumerate(places.counts(a.distance.table).tolist()) if not n]
+    return {
+        **settings.model_dump(mode="json", exclude_none=True),
+        "size": places.size,
+        "ends": listing(list(map(str, places.ends)), "ends"),
+        "empty": listing(empty, "places"),
+    }
+
+
 def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
     """What the classes achieve, by attribute."""
     return {a.name: {**_reached(figures, a), "homogeneous": vars(figures.homogeneous[a.name])} for a in attributes}
@@ -395,9 +435,13 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     reached = {g.measure.removesuffix(over): g for g in figures.guarantees if g.attribute == a.name}
     if over:
         reached = {m: g for m, g in reached.items() if g.measure.endswith(over)}
-    entry = {
+    entry: dict[str, Any] = {
         "emd": str(reached["t-closeness"].achieved),
         **({"emd_holds": reached["t-closeness"].holds} if over else {}),
+    }
+    if a.tuples is not None:
+        return entry
+    entry |= {
         "distinct": reached["distinct l-diversity"].achieved,
         "entropy": reached["entropy l-diversity"].achieved,
     }
@@ -406,6 +450,21 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     if a.settings.l.recursive is not None:
         entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
     return entry
+
+
+def _growth(figures: ClassFigures, tuples: Sequence[TupleCloseness]) -> list[dict[str, Any]]:
+    """How far the tuples of the first attribute, of the first two, and so on, are from the table's in the farthest
+    class, beside the least that any class of its size can reach.
+    """
+    return [
+        {
+            "attributes": list(one.names),
+            "emd": str(found.achieved),
+            "size": found.size,
+            "least": str(least_distance(one.counts, found.size or 1)),
+        }
+        for one, found in zip(tuples, figures.more, strict=True)
+    ]
 
 
 def _not_as_they_are(people: People, line: JudgedLine) -> dict[str, int]:

@@ -11,6 +11,7 @@ from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import NOTHING
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
+from tclose_spark.measures.distances.least import fewest_rows
 from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
@@ -26,16 +27,19 @@ def warnings_of(
     quasi: Sequence[JudgedQuasi],
     vocabulary: Mapping[str, LabelVocabulary],
     attributes: Sequence[JudgedAttribute],
+    joint: Sequence[JudgedAttribute],
     texts: Sequence[str],
 ) -> list[str]:
-    """All warnings about a release. vocabulary: what its labels name; texts: the columns of text."""
+    """All warnings about a release. vocabulary: what its labels name; joint: the tuples that must be close; texts: the
+    columns of text.
+    """
     sentences = [*_starred(figures, quasi, vocabulary)]
     for name, named in vocabulary.items():
         if name in texts and (spellings := count_spellings(named.names)):
             sentences.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
     for attribute in attributes:
         sentences += _of_values(attribute, attribute.name in texts)
-    return [*sentences, *_of_use(figures, attributes)]
+    return [*sentences, *_of_use(figures, [*attributes, *joint])]
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
@@ -107,10 +111,12 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     needed, widest, t = max(((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0])
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
+        other = "distance: ordered, if they have an order, or hierarchical"
+        if widest.tuples is not None:
+            other = "fewer attributes together"
         return (
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
-            "values are equally far apart (distance: equal); distance: ordered, if they have an order, or hierarchical "
-            "may preserve more, as may a larger t"
+            f"values are equally far apart (distance: equal); {other} may preserve more, as may a larger t"
         )
     a, t, achieved = max(limited, key=lambda one: one[2] / one[1])
     if achieved >= BINDING * t:
@@ -126,11 +132,8 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
 def _fewest_rows(attribute: JudgedAttribute, t: Fraction) -> int:
     """The rows below which no class can be within t of the table; 1 unless many values are equally far apart.
 
-    With equal distances, the distance is the share of the table that a class lacks (variational distance, Li et al.
-    2007, section 4). A class lacks at least the values that none of its rows has.
+    See `measures.distances.least`.
     """
-    counts = np.sort(attribute.distance.table)[::-1]
-    if attribute.settings.distance != "equal" or np.count_nonzero(counts) <= MANY:
+    if attribute.settings.distance != "equal" or np.count_nonzero(attribute.distance.table) <= MANY:
         return 1
-    covered = [int(n) for n in np.cumsum(counts)]
-    return next(i for i, rows in enumerate(covered, start=1) if rows >= (1 - t) * covered[-1])
+    return fewest_rows(attribute.distance.table, t)

@@ -108,6 +108,14 @@ def audit(
             help="any: a missing quasi-identifier could be any value, in k and in --background.",
         ),
     ] = None,
+    joint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--joint",
+            metavar="A,B:T",
+            help="Require t of the tuples of these sensitive attributes, all equally far apart. May be repeated.",
+        ),
+    ] = None,
     labels: Annotated[
         bool,
         typer.Option(
@@ -146,6 +154,7 @@ def audit(
         special_uniques=special_uniques,
         combinations=combinations,
         missing=missing,
+        joint=joint or [],
         format=format_,
         options=options_of(option or []),
         engine=engine,

@@ -52,5 +52,6 @@ def find_bound(
 ) -> LossBound:
     """The bound at the k and t of a combination. spec: its run file."""
     attributes = ResolvedAttributes.of(spec.attributes, table.profile, hierarchies, spec.privacy.n)
+    attributes = attributes.for_methods(spec.privacy.joint)
     ncp = lower_bound(attributes, combination.k, table.rows, SECONDS)
     return LossBound(k=combination.k, t=combination.t, ncp=ncp)

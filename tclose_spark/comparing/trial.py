@@ -47,7 +47,7 @@ def run_trial(
         figures = {"plan": dict(report.figures)}
         return Outcome(**named, state="planned", why=report.note, figures=figures, seconds=seconds)
     classes = PublishedClasses.of(released, spec)
-    measured = measure(released, classes, attributes, spec, hierarchies)
+    measured = measure(released, classes, attributes.for_methods(spec.privacy.joint), spec, hierarchies)
     return Outcome(
         **named,
         state=_state(measured),

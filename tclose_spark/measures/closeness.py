@@ -44,7 +44,7 @@ def earth_movers_distance(
 
     Both are the values of records, in any order. The domain is what either has, and what `order` or `hierarchy` lists.
 
-    >>> earth_movers_distance([3, 4, 5], range(3, 12), distance="ordered")  # salaries (Li et al. 2007, 3.1)
+    >>> earth_movers_distance([3, 4, 5], range(3, 12), distance="ordered")  # salaries (Li et al. 2007, 5.1)
     Fraction(3, 8)
 
     Raises:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, cast
@@ -13,11 +14,17 @@ from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
-from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.ground_distances import (
+    EqualDistance,
+    GroundDistance,
+    OrderedDistance,
+    distance_of,
+)
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -82,6 +89,7 @@ class ResolvedSensitive:
     l: the required kinds of l-diversity.
     bins: of an ordered attribute, for methods that use them.
     order: for a domain of the present values, how they are ordered; None for a given domain.
+    of: the attributes whose tuple it is; empty for a column.
     """
 
     column: int
@@ -92,11 +100,21 @@ class ResolvedSensitive:
     l: Diversity  # noqa: E741 - the field's name for it
     bins: Bins | None
     order: Literal["value", "frequency"] | None = None
+    of: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The column's name."""
         return self.domain.name
+
+    def of_places(self, codes: IntArray) -> tuple[ResolvedSensitive, IntArray]:
+        """(the attribute with its places as values, their codes); itself if each value is a place."""
+        if not isinstance(self.distance, OrderedDistance) or self.distance.places is None:
+            return self, codes
+        places = self.distance.places
+        counts = sum_at(places, self.distance.table, int(places[-1]) + 1)
+        domain = SensitiveDomain(self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist()))
+        return replace(self, domain=domain, distance=OrderedDistance(counts), order=None), places[codes]
 
     def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
         """(the distance over the domain of a part of the table's rows, classes by the codes of that domain).
@@ -170,7 +188,7 @@ class ResolvedAttributes:
                     column=i,
                     domain=d,
                     hierarchy=hierarchies.get(d.name),
-                    distance=ground_distance(sensitive[d.name].distance, d.table, d.values, hierarchies.get(d.name)),
+                    distance=distance_of(sensitive[d.name], d, hierarchies.get(d.name)),
                     t=sensitive[d.name].t,
                     l=sensitive[d.name].l,
                     bins=sensitive[d.name].bins,
@@ -183,6 +201,46 @@ class ResolvedAttributes:
             nt=nt,
             people=None if profile.people is None else _cell_people(settings, profile.cell_codes, profile.people),
         )
+
+    def for_methods(self, joint: Sequence[JointCloseness] | None) -> ResolvedAttributes:
+        """These attributes as methods see them. If one has places, these are its values, and cells may be equal. An l
+        of places implies that of the values. Each tuple that must be close is one more attribute, at the end.
+        """
+        sensitive, codes = [], []
+        for a in self.sensitive:
+            made, code = a.of_places(self.cells[:, a.column])
+            sensitive.append(made)
+            codes.append(code)
+        place = {a.name: a.column for a in self.sensitive}
+        for one in joint or ():
+            made, code = self._tuple([place[name] for name in one.attributes], one, len(sensitive))
+            sensitive.append(made)
+            codes.append(code)
+        return replace(self, sensitive=tuple(sensitive), cells=np.stack(codes, axis=1))
+
+    def _tuple(self, of: Sequence[int], joint: JointCloseness, column: int) -> tuple[ResolvedSensitive, IntArray]:
+        """(the tuples of these attributes as one, the code of each cell, shape (cells,))."""
+        code = number_tuples(self.cells[:, of])
+        _, first = np.unique(code, return_index=True)
+        known = [self.sensitive[a].domain.values for a in of]
+        values = [json.dumps([known[i][c] for i, c in enumerate(row)]) for row in self.cells[first][:, of].tolist()]
+        counts = sum_at(code, self.cell_rows, len(first))
+        made = ResolvedSensitive(
+            column=column,
+            domain=SensitiveDomain(joint.name, tuple(values), tuple(counts.tolist())),
+            hierarchy=None,
+            distance=EqualDistance(counts),
+            t=joint.t,
+            l=Diversity(),
+            bins=None,
+            of=joint.attributes,
+        )
+        return made, code
+
+    @cached_property
+    def cell_is_value(self) -> bool:
+        """Whether each cell is another value of the one sensitive attribute, in their order."""
+        return self.cells.shape[1] == 1 and bool((np.diff(self.cells[:, 0]) > 0).all())
 
     @cached_property
     def matrix(self) -> MultiplicityMatrix:

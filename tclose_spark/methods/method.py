@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
+
 from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.measures.distances.least import fewest_rows, most_covered
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
@@ -86,6 +90,22 @@ def require_supersets(attributes: ResolvedAttributes, k: int) -> None:
             f"privacy.nt.n is {attributes.nt}, and k is {k}: each class would be a superset of its own, and no t would "
             "limit anything; expected an n above k"
         )
+
+
+def require_several_classes(attributes: ResolvedAttributes) -> None:
+    """Raises UnreachableError if the t of a tuple allows one class only, that of all rows."""
+    for a in attributes.sensitive:
+        if not a.of or a.t is None:
+            continue
+        needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
+        if 2 * needed > rows:
+            best = 1 - Fraction(most_covered(a.distance.table, rows // 2), rows)
+            raise UnreachableError(
+                f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}, and the table has "
+                f"{np.count_nonzero(a.distance.table):,} different tuples; a class needs at least {needed:,} of the "
+                f"{rows:,} rows, so all rows would be one class. Two classes need a t of at least {float(best):.4f}; "
+                "name fewer attributes, use coarser values, or raise the t"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.people import Weight
 from tclose_spark.runfile.population import ADVERSARIES
 from tclose_spark.runfile.pseudonyms import NAMED
@@ -47,7 +48,11 @@ def build_certificate(
     pseudonyms = {names[column]: one.keyed for column, one in spec.attributes.pseudonyms.items()}
     return {
         "verdict": "holds",
-        "unprotected": {name: achieved[name]["homogeneous"] for name in settings if not settings[name].limited},
+        "unprotected": {
+            name: achieved[name]["homogeneous"]
+            for name in settings
+            if not settings[name].limited and name not in covered(spec.privacy.joint or ())
+        },
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
@@ -68,6 +73,11 @@ def build_certificate(
                 spec, figures["smallest_class"], achieved, spec.privacy.n is None, figures.get("people", NO_PEOPLE)
             ),
             **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
+            **(
+                {"joint": _joint(spec, figures["joint"], figures.get("people", NO_PEOPLE))}
+                if "joint" in figures
+                else {}
+            ),
         },
         **({"risks": _risks(spec, figures["risks"])} if "risks" in figures else {}),
         **({} if spec.attributes.weight is None else {"weights": _weights(spec.attributes.weight, figures)}),
@@ -238,13 +248,15 @@ def _sensitive(
     """
     entry = {
         "distance": settings.distance,
-        "m": achieved["domain"]["size"],
+        "m": achieved["places" if "places" in achieved else "domain"]["size"],
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
         "missing": settings.missing if settings.kind.missing else "value",
         "homogeneous": achieved["homogeneous"],
     }
+    if "places" in achieved:
+        entry["places"] = achieved["places"]
     if settings.kind.ordered:
         entry["order"] = settings.order if isinstance(settings.order, str) else "list"
     if settings.text is not None:
@@ -278,11 +290,34 @@ def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
 
 
 def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The distance of the tuples of several sensitive attributes, which is measured and not required."""
-    if "tuples_emd" not in figures:
-        return {}
-    achieved = Fraction(figures["tuples_emd"])
-    return {"tuples": {"distance": "equal", "achieved": float(achieved), "achieved_exact": str(achieved)}}
+    """The distances of tuples of sensitive attributes, and people alone with a pair of values, which are measured and
+    not required.
+    """
+    found: dict[str, Any] = {"alone": figures["alone"]} if "alone" in figures else {}
+    if "tuples" in figures:
+        growth = [
+            {"attributes": one["attributes"], **_exactly(one["emd"]), "size": one["size"], "least": one["least"]}
+            for one in figures["tuples"]
+        ]
+        found["tuples"] = {"distance": "equal", **_exactly(figures["tuples"][-1]["emd"]), "growth": growth}
+    return found
+
+
+def _joint(spec: ReleaseSpec, achieved: Mapping[str, Any], people: Mapping[str, Any]) -> dict[str, Any]:
+    """The closeness of the tuples that the run file requires, by name."""
+    over = people["attributes"]
+    return {
+        one.name: {
+            "attributes": list(one.attributes),
+            **_closeness("equal", one.t, Fraction(achieved[one.name]["emd"])),
+            **({"over_people": _closeness_over_people(over[one.name])} if one.name in over else {}),
+        }
+        for one in spec.privacy.joint or ()
+    }
+
+
+def _exactly(achieved: str) -> dict[str, Any]:
+    return {"achieved": float(Fraction(achieved)), "achieved_exact": achieved}
 
 
 def _closeness(distance: str, t: Fraction | None, achieved: Fraction) -> dict[str, Any]:

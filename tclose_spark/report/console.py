@@ -70,6 +70,8 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     for name, t in guarantees["t"].items():
         lines.append((f"t of {name} ({t['distance']})", _distances(t)))
+    for name, t in guarantees.get("joint", {}).items():
+        lines.append((f"joint t of {name} ({t['distance']})", _distances(t)))
     for name, nt in guarantees.get("nt", {}).items():
         by = nt["classes"]
         lines += [

@@ -10,7 +10,14 @@ from typing import Any
 from tclose_spark.measures.diversity import readable_entropy
 from tclose_spark.report.codebook import codebook_entries
 from tclose_spark.report.page import number, render
-from tclose_spark.report.sections import class_sizes, closeness_of_all, guessing_of, precision_of, worst_class
+from tclose_spark.report.sections import (
+    class_sizes,
+    closeness_of_all,
+    growth_of,
+    guessing_of,
+    precision_of,
+    worst_class,
+)
 from tclose_spark.runfile.distances import DISTANCES
 from tclose_spark.runfile.population import ADVERSARIES, FIGURES
 
@@ -84,6 +91,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "spellings": [name for name, entry in sensitive.items() if "text" in entry],
         "roles": _roles(certificate),
         "closeness": closeness,
+        "joint": guarantees.get("joint", {}),
         "near": near,
         "limited": [name for name, t in closeness.items() if t["required"] is not None and name not in unprotected],
         "allow_unique": certificate.get("allow_unique") or [],
@@ -133,11 +141,15 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     found["codebook"] = codebook_entries(certificate, figures)
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
-        return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())
+        return found | dict.fromkeys(("distances", "worst", "precision", "guessing", "growth", "alone"), ())
     closeness, sensitive = certificate["guarantees"]["t"], certificate["attributes"]["sensitive"]
+    joint, information = certificate["guarantees"].get("joint", {}), certificate["information"]
+    growth = information.get("tuples", {}).get("growth")
     return found | {
+        "growth": growth_of(growth) if growth else None,
+        "alone": information.get("alone", ()),
         "sizes": class_sizes(spreads["sizes"], utility["smallest_class"], utility["largest_class"]),
-        "distances": [closeness_of_all(name, spreads["emd"][name], t) for name, t in closeness.items()],
+        "distances": [closeness_of_all(name, spreads["emd"][name], t) for name, t in {**closeness, **joint}.items()],
         "worst": [
             worst_class(name, entry, closeness[name]["required"], whole_of(certificate))
             for name, entry in figures["worst"].items()
@@ -166,11 +178,20 @@ def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee
         yield _closeness(attribute, t, whole)
         if "over_people" in t:
             yield _closeness_over_people(attribute, t, whole)
+    for tuple_, t in guarantees.get("joint", {}).items():
+        yield _of_tuple(_closeness(tuple_, t, whole))
+        if "over_people" in t:
+            yield _of_tuple(_closeness_over_people(tuple_, t, whole))
     for attribute, kinds in (guarantees.get("l") or {}).items():
         yield from _diversity(attribute, kinds)
         if any("over_people" in l_ for l_ in kinds.values()):
             of_people = {kind: {**l_, **l_["over_people"]} for kind, l_ in kinds.items()}
             yield from (replace(row, meaning=f"{row.meaning}{OVER_PEOPLE}") for row in _diversity(attribute, of_people))
+
+
+def _of_tuple(row: GuaranteeRow) -> GuaranteeRow:
+    """The row of a tuple of sensitive attributes."""
+    return replace(row, name="Joint t-closeness", meaning=row.meaning.replace("two values", "two tuples"))
 
 
 def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> GuaranteeRow:

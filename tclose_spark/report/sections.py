@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from markupsafe import Markup
 
 from tclose_spark.report.page import number, percent
-from tclose_spark.report.plots import bars, lines
+from tclose_spark.report.plots import Curve, bars, curves, lines, shortened
 
 MOST_BARS = 28
 STEP = 2 ** (1 / 4)  # least factor from one bar of class sizes to the next
@@ -146,6 +147,28 @@ def closeness_of_all(name: str, emd: Binned, t: Mapping[str, Any]) -> PlotSectio
     description = f"Histogram of the distances of all classes, {name}: {facts}"
     svg = bars(heights, marks, description, "distance from the table", "classes", limit)
     return PlotSection(title=f"Distances of {name}", svg=svg, facts=facts)
+
+
+def growth_of(growth: Sequence[Mapping[str, Any]]) -> PlotSection:
+    """How the distance grows with the number of attributes taken together (diminishing closeness; Weber, 2.4).
+
+    growth: by number of attributes, the farthest class and the least distance of a class of its size.
+    """
+    found = [(float(i), one["achieved"]) for i, one in enumerate(growth, start=1)]
+    least = [(float(i), float(Fraction(one["least"]))) for i, one in enumerate(growth, start=1)]
+    facts = (
+        f"The tuples of {' and '.join(growth[-1]['attributes'])} are {number(found[-1][1])} from the table's in the "
+        f"farthest class, and those of {growth[0]['attributes'][0]} alone {number(found[0][1])}. No class of "
+        f"{number(growth[-1]['size'])} rows can be nearer than {number(least[-1][1])} to all of them."
+    )
+    both = [
+        Curve("the farthest class", found, (), ()),
+        Curve("the least that a class of its size can have", least, (), ()),
+    ]
+    marks = [(float(i), f"{i}: {shortened(one['attributes'][-1])}") for i, one in enumerate(growth, start=1)]
+    description = f"Distance by number of sensitive attributes: {facts}"
+    svg = curves({"": both}, marks, (), description, "attributes together, each with those before it", "distance")
+    return PlotSection(title="Several attributes together", svg=svg, facts=facts)
 
 
 def _beyond(bins: Binned, end: float, what: str) -> int:

@@ -32,6 +32,8 @@ MEASURE = "measure"
 ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes", "pseudonyms")
 """The roles of columns, as keys of the run file."""
 T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
+MOST_PLACES = 100_000
+"""Places of a domain with bins or steps."""
 LEAST_T = Fraction(1, 10**9)
 """One person more or less in a class changes its distance by more than this, up to a billion people."""
 NOTHING = {"type": "null"}
@@ -48,6 +50,15 @@ def _closeness(value: Any) -> Fraction | None:
     if number < LEAST_T:
         raise ValueError("expected a number above 0 and at most 1, and not below a billionth")
     return number
+
+
+Closeness = Annotated[
+    Fraction | None,
+    BeforeValidator(_closeness),
+    PlainSerializer(lambda t: MEASURE if t is None else str(t)),
+    WithJsonSchema(T_SCHEMA, mode="validation"),
+]
+"""A required t; None for `measure`."""
 
 
 def _end(value: Any) -> Any:
@@ -251,6 +262,26 @@ class Bins(Section):
         return self
 
 
+class EvenPlaces(Section):
+    """Places of the values of a numeric ordered attribute, of one of two kinds. Neighbours are one step apart; a place
+    may have no row.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    equal_width: Annotated[int, Field(ge=1, le=MOST_PLACES)] | None = None
+    """So many bins of equal width between the smallest and the largest value, each a place. A value on an edge is in
+    the bin above it.
+    """
+    step: Annotated[Exact, AfterValidator(_positive)] | None = None
+    """Places of this width, from the smallest value on."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.equal_width is None) == (self.step is None):
+            raise ValueError("expected one of equal_width: N, step: S")
+        return self
+
+
 class SensitiveAttribute(Section):
     """A column whose distribution in every class must be close to that of the table."""
 
@@ -260,12 +291,7 @@ class SensitiveAttribute(Section):
     """The ground distance of two values. equal: all are equally far apart; ordered: by their places in the order;
     hierarchical: by the height of their nearest common group.
     """
-    t: Annotated[
-        Fraction | None,
-        BeforeValidator(_closeness),
-        PlainSerializer(lambda t: MEASURE if t is None else str(t)),
-        WithJsonSchema(T_SCHEMA, mode="validation"),
-    ] = None
+    t: Closeness = None
     """The largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
     most 1, exact as written. measure: the distance is reported and limits nothing.
     """
@@ -284,6 +310,10 @@ class SensitiveAttribute(Section):
     """The l-diversity that every class must also have."""
     bins: Bins | None = None
     """For method fragmentation: bins of an ordered attribute."""
+    domain: EvenPlaces | None = None
+    """The places of a numeric attribute between which an ordered distance is measured; by default each value that
+    occurs is one. Values are published as they are.
+    """
     text: Text | None = None
     """Which spellings are one value."""
 
@@ -311,6 +341,8 @@ class SensitiveAttribute(Section):
             raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
         if self.bins is not None and (not self.kind.ordered or self.order != "value"):
             raise ValueError(f"bins are for distance: {ordered} by value")
+        if self.domain is not None and (self.distance != "ordered" or self.order != "value" or self.bins is not None):
+            raise ValueError("domain is for distance: ordered by value, without bins")
         return self
 
     @property

@@ -26,6 +26,7 @@ from pydantic import (
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes
+from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
@@ -191,6 +192,8 @@ class Privacy(Section):
     """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
     nt: Supersets | None = None
     """Requires (n, t)-closeness instead of t-closeness: each class is within t of a natural superset of n records."""
+    joint: Annotated[tuple[JointCloseness, ...], BeforeValidator(as_tuple)] | None = None
+    """Closeness of several sensitive attributes together, beside that of each: `[{attributes: [a, b], t: 0.3}]`."""
     suppression_limit: Annotated[
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)
@@ -317,7 +320,8 @@ class ReleaseSpec(Section):
 
     @model_validator(mode="after")
     def _supported(self) -> Self:
-        require_support(self.method, self.attributes.sensitive_attributes)
+        together = {one.name: one.as_attribute for one in self.privacy.joint or ()}
+        require_support(self.method, {**self.attributes.sensitive_attributes, **together})
         return self
 
     @model_validator(mode="after")
@@ -360,6 +364,33 @@ class ReleaseSpec(Section):
             raise ValueError(
                 f"{key}: classes of people who stay may need coarser labels than "
                 f"attributes.quasi_identifiers.{coarse[0]}.coarsest; leave out one of them"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _close_together(self) -> Self:
+        privacy = self.privacy
+        require_attributes(privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint")
+        if privacy.joint and privacy.n is not None:
+            raise ValueError("privacy.joint is of the distance from the whole table; leave out it or privacy.nt")
+        if privacy.joint and self.output.after is not None:
+            raise ValueError("privacy.joint: atoms of a line are not judged by tuples; leave out it or output.after")
+        if privacy.joint and privacy.suppression_limit and privacy.of == "input":
+            raise ValueError(
+                "privacy.joint: with privacy.of: input, the tuples of suppressed rows would be public; expected "
+                "privacy.of: released, or no suppression_limit"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _between_known_ends(self) -> Self:
+        shifts = self.privacy.of == "released" and self.privacy.suppression_limit
+        placed = [name for name, a in self.attributes.sensitive_attributes.items() if a.domain is not None]
+        if placed and (shifts or self.output.after is not None):
+            raise ValueError(
+                f"attributes.sensitive_attributes.{placed[0]}.domain: its ends are the smallest and the largest "
+                "value of the input, which suppressed rows may have; leave it out, or suppress no row; "
+                "expected privacy.of: input"
             )
         return self
 

@@ -10,7 +10,14 @@ from typing import Any
 from tclose_spark.io.run import Run
 from tclose_spark.methods.atoms import plan_atoms
 from tclose_spark.methods.attributes import ResolvedAttributes
-from tclose_spark.methods.method import Plan, PlanningInput, PlanReport, method_of, require_supersets
+from tclose_spark.methods.method import (
+    Plan,
+    PlanningInput,
+    PlanReport,
+    method_of,
+    require_several_classes,
+    require_supersets,
+)
 from tclose_spark.methods.people import require_constant
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.area import PLAN, PLAN_REPORT, resolved_attributes
@@ -48,10 +55,13 @@ def planning_input(
     """The planning input of a run file's method on a table. log: takes a line about the progress of the planning.
 
     Raises:
-        UnreachableError: if the table has fewer than n rows, of (n, t)-closeness.
+        UnreachableError: if the table has fewer than n rows, of (n, t)-closeness, or is one class by the t of a tuple.
         ConfigurationError: if n is not above k, or the method cannot keep the rows of a person together.
     """
     require_supersets(attributes, spec.privacy.k)
+    attributes = attributes.for_methods(spec.privacy.joint)
+    if not spec.privacy.suppression_limit:
+        require_several_classes(attributes)
     if not spec.method.gathers_people:
         require_constant(attributes)
     return PlanningInput(

@@ -1,4 +1,4 @@
-"""The earth mover's distance of two distributions, in fractions (Li, Li and Venkatasubramanian 2007, section 3)."""
+"""The earth mover's distance of two distributions, in fractions (Li, Li and Venkatasubramanian 2007, section 5)."""
 
 from __future__ import annotations
 

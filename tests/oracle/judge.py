@@ -61,6 +61,12 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
         required = certificate["guarantees"]["l"][name][kind]["required"]
         if not figure if kind == "recursive" else figure < float(Fraction(str(required))) - 1e-7:
             yield f"{name}: a class has {kind} l {figure}, less than {required}"
+    for name, entry in certificate["guarantees"].get("joint", {}).items():
+        reached_together = party.tuples(entry["attributes"])
+        if str(reached_together) != entry["achieved_exact"]:
+            yield f"{name}: a class is {reached_together} from the table, and the certificate says {entry['achieved']}"
+        if entry["required_exact"] and reached_together > Fraction(entry["required_exact"]):
+            yield f"{name}: a class is {reached_together} from the table, more than {entry['required_exact']}"
     for name, entry in certificate["guarantees"].get("nt", {}).items():
         if name in parts:
             yield from _farther(party, name, entry)

@@ -52,11 +52,32 @@ def certificate_of(output: Path) -> dict[str, Any]:
 def distance(entry: dict[str, Any], part: Counts, whole: Counts) -> Fraction:
     """The earth mover's distance of a class from a table, by an attribute's entry in the certificate."""
     kind: Kind = [*entry["domain"]["values"]] if entry["distance"] == "ordered" else "equal"
+    if "places" in entry:
+        place = places_of(entry)
+        part, whole = (Counter(place[v] for v in counts.elements()) for counts in (part, whole))
+        kind = [str(i) for i in range(entry["m"])]
     if entry["distance"] == "hierarchical":
         paths = entry["hierarchy"]["paths"]
         missing = [[None] * (len(paths[0]) - 1) + ["*"]] if entry["missing"] == "leaf" else []
         kind = {path[0]: path for path in [*paths, *missing]}
     return distances.distance(shares(part), shares(whole), kind)
+
+
+def places_of(entry: dict[str, Any]) -> dict[str | None, str]:
+    """The place of each value of a numeric attribute, by its entry in the certificate."""
+    values = entry["domain"]["values"]
+    numbers = {value: Fraction(value) for value in values if value is not None}
+    low, high, rule = min(numbers.values()), max(numbers.values()), entry["places"]
+    first, found = int(values[0] is None), {}
+    for value, number in numbers.items():
+        if "step" in rule:
+            found[value] = math.floor((number - low) / Fraction(rule["step"]))
+        else:
+            edges = [low + (high - low) * i / rule["equal_width"] for i in range(rule["equal_width"])]
+            found[value] = max(i for i, edge in enumerate(edges) if edge <= number) if high > low else 0
+    last = max(found.values()) + first
+    places = {value: str(place + first) for value, place in found.items()}
+    return places if None not in values else {**places, None: "0" if first else str(last + 1)}
 
 
 def recursive(part: Counts, c: Fraction, ell: int) -> bool:
@@ -139,9 +160,12 @@ class ThirdParty:
         }
         return {q: Fraction(found + self.suppressed, rows) for q, found in lost.items()}
 
-    def tuples(self) -> Fraction:
-        """How far the combinations of sensitive values of the farthest class are from the released table's."""
-        together = [Counter(tuple(r[s] for s in self.sensitive) for r in rows) for rows in self.classes.values()]
+    def tuples(self, names: Sequence[str] = ()) -> Fraction:
+        """How far the combinations of values of sensitive attributes (by default all) of the farthest class are from
+        the released table's.
+        """
+        names = names or [*self.sensitive]
+        together = [Counter(tuple(r[s] for s in names) for r in rows) for rows in self.classes.values()]
         whole: Counter[tuple[str | None, ...]] = sum(together, Counter())
         return max(
             sum(abs(Fraction(part[v], part.total()) - Fraction(n, whole.total())) for v, n in whole.items()) / 2

@@ -105,7 +105,7 @@ def test_values_at_the_edges_are_released_as_they_are(method: dict[str, Any], ma
 
 
 def distance(part: Counter[str | None], whole: Counter[str | None]) -> Fraction:
-    """Li et al. 2007, 3.2, with missing values a leaf under the root: what the children of a node exchange costs its
+    """Li et al. 2007, 5.2, with missing values a leaf under the root: what the children of a node exchange costs its
     height.
     """
     paths: dict[str | None, tuple[Any, ...]] = {path[0]: path for path in CITIES.paths}

@@ -374,14 +374,30 @@ class Found:
             found["entropy"] = {"required": float(asked["entropy"]), "achieved": least}
         return found
 
-    def tuples(self) -> Fraction:
-        """How far the combinations of the farthest class are."""
-        rows = list(zip(*(self.release[name] for name in self.sensitive), strict=True))
-        whole = Counter(rows)
-        classes = [Counter(rows[row] for row in places) for places in self.classes.values()]
-        return max(
-            sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2 for c in classes
-        )
+    def tuples(self, names: Sequence[str]) -> tuple[Counter[Any], list[Counter[Any]]]:
+        """The rows of each combination of values, in the release and in each class."""
+        rows = list(zip(*(self.release[name] for name in names), strict=True))
+        return Counter(rows), [Counter(rows[row] for row in places) for places in self.classes.values()]
+
+    def together(self, names: Sequence[str]) -> dict[str, Any]:
+        """How far the combinations of the farthest class are, and how near a class of its size can be."""
+        whole, classes = self.tuples(names)
+        far = [
+            (sum(abs(Fraction(c[v], c.total()) - Fraction(n, self.rows)) for v, n in whole.items()) / 2, -c.total())
+            for c in classes
+        ]
+        reached, size = max(far)[0], -max(far)[1]
+        full = {v: n * size // self.rows for v, n in whole.items()}
+        parts = sorted((Fraction(n * size, self.rows) - full[v] for v, n in whole.items()), reverse=True)
+        near = 1 - (sum(full.values()) + sum(parts[: size - sum(full.values())])) / Fraction(size)
+        distance = {"achieved": float(reached), "achieved_exact": str(reached)}
+        return {"attributes": [*names], **distance, "size": size, "least": str(near)}
+
+    def alone(self, pair: Sequence[str]) -> dict[str, Any]:
+        """The rows whose pair of values no other row has."""
+        whole, classes = self.tuples(pair)
+        single = [sum(n == 1 for n in counts.values()) for counts in (whole, *classes)]
+        return {"attributes": [*pair], "table": single[0], "class": sum(single[1:])}
 
     def guarantees(self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]) -> dict[str, Any]:
         """What is required of classes, or of the suppressed rows as one, and what they reach."""
@@ -406,7 +422,9 @@ class Found:
 
     def certificate(self) -> dict[str, Any]:
         sizes = [len(rows) for rows in self.classes.values()]
-        together = self.tuples()
+        names = [*self.sensitive]
+        growth = [self.together(names[:several]) for several in range(1, len(names) + 1)]
+        together = {key: growth[-1][key] for key in ("achieved", "achieved_exact")}
         return {
             "verdict": "holds",
             "unprotected": {"mood": self.attribute("mood")["homogeneous"]},
@@ -421,7 +439,8 @@ class Found:
                 "quasi_identifiers": {name: self.label_form(name) for name in self.quasi},
             },
             "information": {
-                "tuples": {"distance": "equal", "achieved": float(together), "achieved_exact": str(together)}
+                "tuples": {"distance": "equal", **together, "growth": growth},
+                "alone": [self.alone(pair) for pair in combinations(names, 2)],
             },
             "utility": {
                 "ncp": self.ncp,

@@ -171,7 +171,7 @@ def test_missing_values_may_be_a_leaf_of_their_own():
 @drawn(100)
 @given(trees(), st.data())
 def test_distances_to_the_leaf_of_missing_values_are_those_of_the_definition(tree, data):
-    """Li et al. 2007, 3.2: at each node, what its children give away stays below it at the cost of its height."""
+    """Li et al. 2007, 5.2: at each node, what its children give away stays below it at the cost of its height."""
     counts = st.fixed_dictionaries({value: st.integers(0, 4) for value in (*tree.leaves, None)}).filter(
         lambda found: any(found.values())
     )

@@ -16,7 +16,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches
 from tclose_spark.measures import diversity
 from tclose_spark.measures.disclosure import beliefs as attacks
-from tclose_spark.measures.distances.ground_distances import GroundDistance, ground_distance
+from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -25,6 +25,7 @@ from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.tuple_codes import TupleCodes
 
 EXACT = pa.decimal128(38, 0)
 
@@ -42,7 +43,7 @@ class Classes:
 
     sizes: records of each class.
     tuples: histograms over the rows of `codes`.
-    codes: shape (tuples, attributes), in the attributes' domains.
+    codes: shape (tuples, attributes), in the attributes' domains; tuples of attributes come last.
     marginals: by attribute, the histograms of its values.
     of_person: if people are counted, the two texts of each tuple that `people.PeopleTallies` describes.
     """
@@ -55,18 +56,21 @@ class Classes:
 
     @staticmethod
     def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
-        """The classes of a tally, its text coded by the domains of the attributes."""
+        """The classes of a tally, its text coded by the domains of the attributes. Tuples of attributes come last."""
+        columns = [a for a in attributes if a.tuples is None]
         coded = [
             pc.index_in(text, value_set=pa.array(a.values, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
-            for text, a in zip(tally.values, attributes, strict=False)
+            for text, a in zip(tally.values, columns, strict=False)
         ]
+        of_columns = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
+        coded += [a.tuples.encode(of_columns) for a in attributes if a.tuples is not None]
         tuples, groups = tally.tuples, tally.tuples.groups
         marginals = {
             a.name: Histograms.tally(tuples.owner, code[tuples.values], tuples.counts, groups, len(a.values))
             for a, code in zip(attributes, coded, strict=True)
         }
         codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
-        return Classes(tuples.sizes, tuples, codes, marginals, tally.values[len(attributes) :])
+        return Classes(tuples.sizes, tuples, codes, marginals, tally.values[len(columns) :])
 
 
 class ClassMeasure(Protocol):
@@ -84,7 +88,8 @@ class ClassMeasure(Protocol):
 @dataclass(frozen=True)
 class JudgedAttribute:
     """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings, and the
-    hierarchy whose leaves the domain is, if it has one.
+    hierarchy whose leaves the domain is, if it has one. If it is a tuple of other attributes (`tuples`), only its
+    distance is measured.
 
     As a `ClassMeasure` it has these columns, each followed by its name:
 
@@ -102,6 +107,7 @@ class JudgedAttribute:
     distance: GroundDistance
     settings: SensitiveAttribute
     hierarchy: Hierarchy | None = None
+    tuples: TupleCodes | None = None
 
     @property
     def unused(self) -> tuple[str | None, ...]:
@@ -118,11 +124,14 @@ class JudgedAttribute:
             ("emd", pa.float64()),
             ("numerator", EXACT),
             ("margin", EXACT),
-            ("distinct", pa.int64()),
-            ("entropy", pa.float64()),
-            ("mode", pa.int64()),
-            ("gain", pa.float64()),
         ]
+        if self.tuples is None:
+            columns += [
+                ("distinct", pa.int64()),
+                ("entropy", pa.float64()),
+                ("mode", pa.int64()),
+                ("gain", pa.float64()),
+            ]
         if self.settings.l.entropy is not None:
             columns.append(("exact_entropy", pa.float64()))
         if self.settings.l.recursive is not None:
@@ -140,13 +149,18 @@ class JudgedAttribute:
         denominators = histogram.sizes.astype(object) * (self.distance.scale * int(self.distance.table.sum()))
         t = settings.t if settings.t is not None else Fraction(0)
         margin = t.numerator * denominators - t.denominator * numerators if settings.t is not None else 0 * denominators
+        distances = [
+            pa.array((numerators / denominators).astype(np.float64)),
+            pa.array(numerators.tolist(), EXACT),
+            _signed(margin),
+        ]
+        if self.tuples is not None:
+            return distances
         gain = attacks.skewness(self.distance.table, histogram).numerators.astype(object) / (
             histogram.sizes.astype(object) * int(self.distance.table.sum())
         )
         arrays = [
-            pa.array((numerators / denominators).astype(np.float64)),
-            pa.array(numerators.tolist(), EXACT),
-            _signed(margin),
+            *distances,
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy_l(histogram)),
             pa.array(np.maximum.reduceat(histogram.counts, histogram.starts)),
@@ -179,7 +193,7 @@ def judged_attribute(
         InputError: if a value has no place in the domain.
     """
     domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
-    distance = ground_distance(settings.distance, domain.table, domain.values, hierarchy)
+    distance = distance_of(settings, domain, hierarchy)
     return JudgedAttribute(name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy)
 
 

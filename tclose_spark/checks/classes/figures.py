@@ -199,7 +199,7 @@ def _request(
         labels=tuple(column for q in quasi for column in q.columns),
         losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
         limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
-        attributes=tuple(a.name for a in attributes),
+        attributes=tuple(a.name for a in attributes if a.tuples is None),
         criteria=(smallest, *of_attributes, *of_people, *more),
         histograms=dict(_histograms(covering, attributes)),
     )
@@ -212,6 +212,8 @@ def _histograms(
     yield ("sizes",), SizeHistogram()
     for a in attributes:
         yield ("emd", a.name), DistanceHistogram(a.column("emd"), a.settings.t)
+        if a.tuples is not None:
+            continue
         yield ("guess", a.name), ShareHistogram(a.column("mode"), over="size")
         yield ("gain", a.name), ShareHistogram(a.column("gain"))
     for q in quasi:
@@ -221,16 +223,19 @@ def _histograms(
 def criteria_of(a: JudgedAttribute) -> list[Criterion]:
     """The criteria of a sensitive attribute. t, distinct and entropy are reported without a requirement, too."""
     l, t, distinct = a.settings.l, a.settings.t, a.column("distinct")  # noqa: E741 - the field's name for it
+    closeness = DistanceCriterion(
+        measure="t-closeness",
+        attribute=a.name,
+        required=t,
+        figure=a.column("emd"),
+        broken=None if t is None else (a.column("margin"), 0),
+        numerator=a.column("numerator"),
+        unit=a.distance.scale * int(a.distance.table.sum()),
+    )
+    if a.tuples is not None:
+        return [closeness]
     criteria = [
-        DistanceCriterion(
-            measure="t-closeness",
-            attribute=a.name,
-            required=t,
-            figure=a.column("emd"),
-            broken=None if t is None else (a.column("margin"), 0),
-            numerator=a.column("numerator"),
-            unit=a.distance.scale * int(a.distance.table.sum()),
-        ),
+        closeness,
         Criterion(
             measure="distinct l-diversity",
             attribute=a.name,

@@ -1,7 +1,7 @@
 """Earth mover's distance of classes from the whole table, in exact integers.
 
 With c the counts of a class of s records and N the counts of the table of n records, every ground distance
-gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 3.1-3.2):
+gives ``EMD = numerator / (scale * n * s)`` with an integer numerator (Li, Li and Venkatasubramanian 2007, 5.1-5.2):
 
     equal         scale 2       sum over v of |n c_v - s N_v|
     ordered       scale m - 1   sum over i < m of |n C_i - s X_i|, C and X cumulative
@@ -25,8 +25,11 @@ import numpy as np
 
 from tclose_spark.measures.distances.features import Features
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
+from tclose_spark.table.domains import SensitiveDomain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.places import places_of
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class GroundDistance(ABC):
 
 
 class EqualDistance(GroundDistance):
-    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 3.2).
+    """Any two values are at distance 1: half the sum of absolute differences (Li et al. 2007, 5.2).
 
     >>> distance = EqualDistance(np.array([2, 1, 1]))  # two of four people have value 0
     >>> class_ = Histograms.dense(np.array([[2, 0, 0]]))  # a class of these two
@@ -91,16 +94,25 @@ class EqualDistance(GroundDistance):
         return Features(values=len(self.table), scale=2)
 
 
+@dataclass(frozen=True)
 class OrderedDistance(GroundDistance):
-    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 3.1).
+    """Values i and j are at distance |i - j| / (m - 1): the cumulative differences (Li et al. 2007, 5.1).
+
+    places: of each value, ascending from 0, shape (m,), if they are not 0, 1, .. m - 1. The distance is then that of
+        the places, over the last one.
 
     The codes are the ranks of the values in the declared order. The distance of a domain of one value is always 0.
 
-    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, example of 3.1)
+    >>> distance = OrderedDistance(np.ones(9, dtype=np.int64))  # salaries 3K..11K (Li et al. 2007, 5.1)
     >>> classes = Histograms.dense(np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]]))
     >>> [str(Fraction(x, distance.scale * 9 * 3)) for x in distance.numerators(classes).tolist()]
     ['3/8', '1/6']
+    >>> distance = OrderedDistance(np.array([1, 1, 2]), places=np.array([0, 1, 4]))  # nobody at places 2, 3
+    >>> str(Fraction(int(distance.numerators(Histograms.dense(np.array([[1, 1, 0]])))[0]), distance.scale * 4 * 2))
+    '7/16'
     """
+
+    places: IntArray | None = None
 
     @staticmethod
     def of(table: IntArray, values: Sequence[str | None], hierarchy: Hierarchy | None) -> GroundDistance:
@@ -110,12 +122,15 @@ class OrderedDistance(GroundDistance):
     @cached_property
     def features(self) -> Features:
         """See GroundDistance."""
-        return Features(values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True)
+        if self.places is None:
+            return Features(values=len(self.table), scale=max(len(self.table) - 1, 1), cumulative=True)
+        steps, last = np.diff(self.places), max(int(self.places[-1]), 1)
+        return Features(values=len(self.table), scale=last, cumulative=True, weights=steps)
 
 
 @dataclass(frozen=True)
 class HierarchicalDistance(GroundDistance):
-    """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 3.2).
+    """Values are as far apart as their lowest common ancestor is high (Li et al. 2007, 5.2).
 
     parents: H arrays; parents[0][leaf] is the node of height 1 above a leaf, parents[1][node] the one above that,
     and so on to the root. Codes at each height follow the tree's order, so the children of a node are consecutive.
@@ -158,6 +173,17 @@ def ground_distance(
     'OrderedDistance'
     """
     return DISTANCES[name].of(table, values, hierarchy)
+
+
+def distance_of(settings: SensitiveAttribute, domain: SensitiveDomain, hierarchy: Hierarchy | None) -> GroundDistance:
+    """The ground distance of a sensitive attribute over its domain.
+
+    Raises:
+        InputError: if it has places, and values have none.
+    """
+    if settings.domain is not None:
+        return OrderedDistance(domain.table, places_of(domain.name, domain.values, settings.domain).of_value)
+    return ground_distance(settings.distance, domain.table, domain.values, hierarchy)
 
 
 def maximum(distance: GroundDistance, numerators: ExactArray, sizes: Sequence[int] | IntArray) -> Fraction:

@@ -27,11 +27,23 @@ def sum_at(places: IntArray, weights: IntArray, length: int) -> IntArray:
     return sums
 
 
+def number_tuples(codes: IntArray) -> IntArray:
+    """The number of each row among the distinct rows in their order, shape (rows,). codes: shape (rows, columns).
+
+    >>> number_tuples(np.array([[1, 0], [0, 2], [1, 0], [0, 1]])).tolist()
+    [2, 1, 2, 0]
+    """
+    order = np.lexsort(codes.T[::-1])
+    number = np.empty(len(codes), dtype=np.int64)
+    number[order] = np.cumsum(np.append(False, (np.diff(codes[order], axis=0) != 0).any(axis=1)))
+    return number
+
+
 @dataclass(frozen=True)
 class MultiplicityMatrix:
     """A sparse matrix with one dimension for each sensitive attribute; its size follows the distinct tuples.
 
-    codes: shape (cells, attributes); the distinct tuples.
+    codes: shape (cells, attributes); the tuples. They are distinct unless several values have one code.
     counts: shape (cells,); rows with that tuple, at least 1.
     domains: the size of the domain of each attribute.
     """

@@ -1,7 +1,7 @@
 """The optimal transport plan behind a distance: which mass of a class moves where to make the table's distribution.
 
 What a class and the table share stays where it is; the surplus of the class moves to its deficit. How it does is
-optimal for each form of ground distance (see `features`; Li, Li and Venkatasubramanian 2007, 3.1-3.2; Dosselmann,
+optimal for each form of ground distance (see `features`; Li, Li and Venkatasubramanian 2007, 5.1-5.2; Dosselmann,
 Sadeqi and Hamilton, the weighted ordered distance of 2.1.2):
 
     cumulative features  surpluses to deficits in order: no two moves cross

@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples, sum_at
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 22  # entries of a dense table of compositions held at once: 32 MiB
@@ -40,13 +40,20 @@ class Stack:
         return starts
 
 
-def stack_by_frequency(counts: IntArray) -> Stack:
-    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1).
+def stack_by_frequency(counts: IntArray, tuples: IntArray | None = None) -> Stack:
+    """The paper's stack: cells by descending frequency, ties by value (Gowda 2023, 3.3.1 and 5.3.1).
+
+    tuples: the number of each cell's tuple, shape (cells,), if cells may have the same: they are then together.
 
     >>> stack_by_frequency(np.array([2, 5, 2, 7])).order.tolist()
     [3, 1, 0, 2]
+    >>> stack_by_frequency(np.array([4, 3, 2, 1]), np.array([0, 1, 1, 2])).order.tolist()
+    [1, 2, 0, 3]
     """
-    return Stack(np.argsort(-counts, kind="stable"), counts)
+    if tuples is None:
+        return Stack(np.argsort(-counts, kind="stable"), counts)
+    rows = sum_at(tuples, counts, len(counts))[tuples]
+    return Stack(np.lexsort((tuples, -rows)), counts)
 
 
 def stack_by_value(counts: IntArray) -> Stack:
@@ -144,7 +151,7 @@ BLOCKS_OF_LARGE = (8,)
 
 def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple[str, Stack]]:
     """The portfolio of (name, stack), with the paper's order first. names: of the attributes."""
-    yield "frequency", stack_by_frequency(matrix.counts)
+    yield "frequency", stack_by_frequency(matrix.counts, number_tuples(matrix.codes))
     large = len(matrix.counts) > LARGE
     for lead in _each_last(len(names)) if large else _leads(len(names)):
         named = ", ".join(names[a] for a in lead)

@@ -2,5 +2,5 @@
 
 A class publishes the box of its own values (see `table.labels`), and no two of these meet, so each record is in the
 region of exactly one class. This is strict multidimensional recoding (LeFevre et al. 2006) with t-closeness as a
-condition of every part (Li et al. 2007; Weber, 2.3.2).
+condition of every part (Li et al. 2010; Weber, 2.3.2).
 """

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from tclose_spark.measures.distances.multiplicity import number_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
 from tclose_spark.methods.dealing.locality import (
     Locality,
@@ -111,8 +112,10 @@ def make_stacks(given: PlanningInput) -> Stacks:
     default = "best" if len(sensitive) > 1 else alone
     order = given.settings.stack_order or default
     if order == "best":
-        return list(orders(matrix, tuple(s.name for s in sensitive)))
-    return [(order, (stack_by_value if order == "value" else stack_by_frequency)(matrix.counts))]
+        return list(orders(matrix, tuple(s.name for s in sensitive if not s.of)))
+    if order == "value":
+        return [(order, stack_by_value(matrix.counts))]
+    return [(order, stack_by_frequency(matrix.counts, number_tuples(matrix.codes)))]
 
 
 def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> StackAndDealPlan:

@@ -111,7 +111,7 @@ class GroupRequirement:
         return largest
 
     def _histograms(self, groups: FrequencySet, a: ResolvedSensitive) -> Histograms:
-        if len(self.attributes.sensitive) == 1 and self.attributes.people is None:  # a cell is a value, and sorted
+        if self.attributes.cell_is_value:
             return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
         values = self.attributes.cells[groups.cell, a.column]
         return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))

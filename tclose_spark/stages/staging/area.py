@@ -42,6 +42,7 @@ def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False)
     def of_method(tree: Mapping[str, Any], attributes: ResolvedAttributes) -> Plan:
         return method_of(settings).read_plan(tree, attributes, k, settings)
 
+    attributes = attributes.for_methods(run.spec.privacy.joint)
     return AtomsPlan.from_json(tree, attributes, k, of_method) if continued else of_method(tree, attributes)
 
 

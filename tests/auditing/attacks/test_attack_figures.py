@@ -18,13 +18,14 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
-from tclose_spark.checks.classes.tuples import TupleCloseness, tuple_keys
+from tclose_spark.checks.classes.tuples import TupleCloseness
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.measures.disclosure.beliefs import chance_gains
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.tuple_codes import TupleCodes
 
 Key = tuple[Any, ...]
 FIFTH = Fraction(1, 5)
@@ -373,8 +374,8 @@ def test_the_distance_of_tuples(session: Session):
     """Each attribute of a class is as in the table, its tuples are not."""
     table = {"sex": ["f", "f", "m", "m"], "a": ["x", "y", "x", "y"], "b": ["1", "2", "2", "1"]}
     attributes = [judged(name, table[name]) for name in "ab"]
-    keys = tuple_keys(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), (2, 2))
-    tuples = TupleCloseness((2, 2), keys, np.array([1, 1, 1, 1]))
+    pairs = TupleCodes.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), (0, 1), (2, 2))
+    tuples = TupleCloseness(pairs, np.array([1, 1, 1, 1]), ("a", "b"))
     classes = class_table(
         tally_classes(texts(session, table), ["sex"], ["a", "b"]),
         [JudgedQuasi("sex", ("sex",), LabelLoss(numeric=False))],
@@ -410,7 +411,7 @@ def test_attributes_whose_columns_have_one_name(session: Session, names: tuple[s
 def test_an_attribute_called_tuples(session: Session):
     attributes = [judged("tuples", ["x", "y"])]
     table = texts(session, {"q": ["1", "1"], "tuples": ["x", "y"]})
-    tuples = TupleCloseness((2,), np.array([0, 1]), np.array([1, 1]))
+    tuples = TupleCloseness(TupleCodes.of(np.array([[0], [1]]), (0,), (2,)), np.array([1, 1]), ("tuples",))
     classes = class_table(
         tally_classes(table, ["q"], ["tuples"]),
         [JudgedQuasi("q", ("q",), LabelLoss(numeric=False))],

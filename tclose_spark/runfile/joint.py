@@ -1,0 +1,60 @@
+"""Closeness of several sensitive attributes together: `privacy.joint`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from tclose_spark.runfile.attributes import T_SCHEMA, Closeness, SensitiveAttribute
+from tclose_spark.runfile.section import Section, as_tuple
+
+
+class JointCloseness(Section):
+    """t of the tuple of some sensitive attributes, as if it were one attribute (Li et al. 2007, section 8). Any two
+    tuples that differ are equally far apart.
+    """
+
+    attributes: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2)]
+    """The sensitive attributes whose values form the tuple."""
+    t: Annotated[Closeness, WithJsonSchema({"anyOf": T_SCHEMA["anyOf"][:-1]}, mode="validation")]
+    """The largest earth mover's distance between the distribution of the tuples in a class and in the table, above 0
+    and at most 1, exact as written. measure: the distance is reported and limits nothing.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the tuple in figures: the attributes with + between them."""
+        return "+".join(self.attributes)
+
+    @property
+    def as_attribute(self) -> SensitiveAttribute:
+        """The settings of the tuple as one sensitive attribute."""
+        return SensitiveAttribute(t=self.t) if self.t is not None else SensitiveAttribute()
+
+    @model_validator(mode="after")
+    def _of_several(self) -> Self:
+        if len({*self.attributes}) < len(self.attributes):
+            raise ValueError("attributes names a sensitive attribute twice; expected different ones")
+        return self
+
+
+def require_attributes(joint: Sequence[JointCloseness], sensitive: Collection[str], key: str) -> None:
+    """Raises ValueError unless each requirement is of sensitive attributes, and is the only one of these. key: names
+    the requirements in the message.
+    """
+    for i, one in enumerate(joint):
+        if unknown := [name for name in one.attributes if name not in sensitive]:
+            raise ValueError(f"{key} names {unknown[0]!r}; expected a sensitive attribute ({', '.join(sensitive)})")
+        if one.name in sensitive:
+            raise ValueError(f"{key}: a sensitive attribute is named {one.name!r}, like the tuple; rename it")
+        if any({*one.attributes} == {*other.attributes} for other in joint[:i]):
+            raise ValueError(f"{key} names {' and '.join(one.attributes)} twice; expected one t for them")
+
+
+def covered(joint: Sequence[JointCloseness]) -> set[str]:
+    """The attributes of which a joint t limits what a class reveals. No distance of one attribute is larger than that
+    of a tuple with it.
+    """
+    return {name for one in joint if one.as_attribute.limited for name in one.attributes}
