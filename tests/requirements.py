@@ -27,8 +27,11 @@ ROWS_ONLY: dict[str, Any] = {
     "first": np.zeros(0, np.int64),
     "weight": np.zeros(0, np.int64),
     "most": np.zeros(0, np.float64),
+    "shares": np.zeros((0, 0)),
 }
 """Of a `Requirement` that counts no people."""
+UNCAPPED: dict[str, Any] = {"caps": np.zeros((2, 0, 0), np.int64)}
+"""Of a `Requirement` without a beta or a frequency l."""
 
 
 def requirement_of(
@@ -60,6 +63,7 @@ def requirement_of(
         k=k,
         distinct=np.full(len(distances), distinct),
         limits=exact_limits(ts, [d.scale for d in distances], rows, rows),
+        **UNCAPPED,
         **ROWS_ONLY,
     )
 

@@ -37,6 +37,7 @@ from tclose_spark.checks.classes.population import PopulationRisks, measure_risk
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, growing_tuples, joint_attributes
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
+from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.released_people import released_people
 from tclose_spark.checks.supersets import expect_supersets, find_supersets, near_supersets, without_t
@@ -166,7 +167,9 @@ def audit_table(
         if special_uniques is not None:
             uniques = find_special_uniques(tallies, inputs.question, special_uniques, combinations)
             notes += _uniques_notes(uniques, combinations)
-        risks = _risks(classes, inputs, measures, trees)
+        disjoint = _are_disjoint(classes, figures.classes, inputs, measures)
+        risks = _risks(classes, inputs, measures, trees, disjoint)
+        notes += _presence_notes(risks)
         revealed = _together(former, inputs, tallies, measures, trees, required)
         notes += _together_notes(former, revealed, question)
         suite = suite_of(question, strict, measures.judged)
@@ -339,8 +342,27 @@ def _join(
     return replace(joined, guesses=guesses), [skipped] if len(guesses) < len(measures.attributes) else []
 
 
+def _are_disjoint(classes: Table, number: int, inputs: AuditInputs, measures: AuditMeasures) -> bool:
+    """Whether each person of a listed population fits one class at most, if that is to be known."""
+    population = inputs.question.population
+    if population is None or population.is_estimated or number > MOST_COMPARED:
+        return False
+    return not any(q.missing_any for q in measures.quasi) and are_disjoint(classes, measures.quasi)
+
+
+def _presence_notes(risks: PopulationRisks | None) -> list[str]:
+    """A note if the population is listed and delta-presence is not measured."""
+    population = None if risks is None else risks.population
+    if risks is None or population is None or population.is_estimated or risks.presence is not None:
+        return []
+    return [
+        "delta-presence is not measured: a person may fit several classes, because their regions overlap, a missing "
+        f"value could be any, or there are more than {MOST_COMPARED:,} classes"
+    ]
+
+
 def _risks(
-    classes: Table, inputs: AuditInputs, measures: AuditMeasures, trees: Mapping[str, Hierarchy]
+    classes: Table, inputs: AuditInputs, measures: AuditMeasures, trees: Mapping[str, Hierarchy], disjoint: bool
 ) -> PopulationRisks | None:
     """The risks of re-identification if the question is about them."""
     question = inputs.question
@@ -349,7 +371,15 @@ def _risks(
     counted = "size" if question.person is None else "people"
     population, at_risk = question.population, question.at_risk
     return measure_risks(
-        classes, counted, population, at_risk, measures.quasi, trees, table=inputs.table, listed=inputs.population
+        classes,
+        counted,
+        population,
+        at_risk,
+        measures.quasi,
+        trees,
+        table=inputs.table,
+        listed=inputs.population,
+        disjoint=disjoint,
     )
 
 
@@ -411,7 +441,7 @@ def _unprotected_notes(question: AuditQuestion) -> list[str]:
     if question.k is None and not together and not any(own.limited for own in settings.values()):
         return []
     return [
-        f"the verdict does not cover {name}: neither t nor l is required of it"
+        f"the verdict does not cover {name}: neither t, l nor beta is required of it"
         for name, own in settings.items()
         if not own.limited and name not in together
     ]

@@ -11,6 +11,7 @@ from tclose_spark.auditing.views import (
     guarantee_name,
     number_text,
     population_text,
+    presence_text,
     required_text,
     shown_moves,
     strict_k,
@@ -52,6 +53,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         risks=audit.risks,
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),
+        presence=None if audit.risks is None or audit.risks.presence is None else presence_text(audit.risks.presence),
     )
 
 

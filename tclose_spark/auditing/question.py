@@ -20,8 +20,8 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
 KNOWN_SETTINGS = (
-    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), order=frequency or order=low|mid|high, equal_width=10 or step=1, "
-    "missing=lowest (or highest, leaf), hierarchy=FILE"
+    "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), frequency=3, beta=2, order=frequency or order=low|mid|high, "
+    "equal_width=10 or step=1, missing=lowest (or highest, leaf), hierarchy=FILE"
 )
 
 
@@ -246,7 +246,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             raise ConfigurationError(f"--sensitive {text}: found {part!r}; expected settings such as {KNOWN_SETTINGS}")
         if key in attribute or key in diversity or (key == "l" and "distinct" in diversity):
             raise ConfigurationError(f"--sensitive {text}: {key} is listed twice")
-        if key in ("t", "missing"):
+        if key in ("t", "beta", "missing"):
             attribute[key] = value
         elif key in ("equal_width", "step"):
             attribute["domain"] = {key: _whole(text, key, value) if key == "equal_width" else value}
@@ -256,7 +256,7 @@ def _settings(text: str, settings: str, folder: Path) -> dict[str, Any]:
             attribute[key] = value if value in ("value", "frequency") else value.split("|")
         elif key == "l":
             diversity["distinct"] = _whole(text, key, value)
-        elif key == "entropy":
+        elif key in ("entropy", "frequency"):
             diversity[key] = value
         elif key == "recursive":
             c, colon, level = value.partition(":")

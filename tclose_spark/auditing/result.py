@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.runfile.attributes import Recursive
+from tclose_spark.table.writing import finite
 
 if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.background import BackgroundJoin
@@ -195,7 +196,7 @@ def _guarantee_json(g: Guarantee, question: AuditQuestion) -> dict[str, Any]:
         "distance": settings.distance if settings and "closeness" in g.measure else None,
         "asked": float(bound) if isinstance(bound, Fraction) else bound,
         "asked_exact": str(bound) if isinstance(bound, Fraction) else None,
-        "achieved": float(g.achieved) if exact else g.achieved,
+        "achieved": float(g.achieved) if exact else finite(g.achieved),
         "achieved_exact": str(g.achieved) if exact else None,
         "holds": g.holds if g.required is not None else None,
         "classes": g.classes,

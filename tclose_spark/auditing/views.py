@@ -22,6 +22,7 @@ from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
+from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
@@ -212,6 +213,8 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
     yield Text(f"sample uniques: {found.alone:,} people are alone in their class")
     if found.unique is not None and found.alone:
         yield Text(f"of these, {found.unique:,} are the only one of the population who fits the class")
+    if found.presence is not None:
+        yield Text(presence_text(found.presence))
     if found.uniques is not None:
         yield Text(f"population uniques, an estimate: {found.uniques.estimate:,.0f} {uniques_text(found.uniques)}")
 
@@ -271,6 +274,15 @@ def population_text(found: PopulationRisks) -> str:
     if population.weight is not None:
         return f"an estimate, {people}: a class has the sum of {population.weight!r}"
     return f"counted, {people}: those of the table whose quasi-identifiers the labels cover"
+
+
+def presence_text(found: Presence) -> str:
+    """The chances that people of the population are in the table."""
+    return (
+        "delta-presence: people of the population who fit a class are in the table with a chance of "
+        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people fit none, and are "
+        "not in the table"
+    )
 
 
 def uniques_text(found: PopulationUniques) -> str:

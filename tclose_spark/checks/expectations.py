@@ -1,4 +1,4 @@
-"""Requirements on the class table as Great Expectations: k, t and l of each row.
+"""Requirements on the class table as Great Expectations: k, t, l and beta of each row.
 
 An empty table passes most expectations, and NULL passes bounds, so a suite also has a row count and not-null.
 """
@@ -72,7 +72,7 @@ def expectations_of(k: int | None, attributes: Sequence[JudgedAttribute]) -> lis
     for a in attributes:
         expectations += [expect_present(a.column("emd")), *_of_closeness(a)]
         if a.tuples is None:
-            expectations += [expect_present(a.column("distinct")), *_of_diversity(a)]
+            expectations += [expect_present(a.column("distinct")), *_of_diversity(a), *_of_likeness(a)]
     return expectations
 
 
@@ -112,4 +112,29 @@ def _of_diversity(a: JudgedAttribute) -> list[Expectation]:
         margin = a.column("recursive_margin")
         meaning = f"recursive ({required.recursive.c}, {required.recursive.l})-diversity of {a.name}"
         expectations += [expect_present(margin), expect_at_least(margin, 0, meaning, strict=True)]
+    if required.frequency is not None:
+        frequency, margin = a.column("frequency"), a.column("exact_frequency")
+        meaning = f"frequency l-diversity of {a.name}: no value has more than 1 / {required.frequency} of a class"
+        expectations += [
+            expect_present(frequency),
+            expect_at_least(frequency, float(required.frequency), meaning),
+            expect_present(margin),
+            expect_at_least(margin, 0, f"{meaning}, in exact integers"),
+        ]
     return expectations
+
+
+def _of_likeness(a: JudgedAttribute) -> list[Expectation]:
+    """The required beta, in doubles and exactly, as for t."""
+    if a.settings.beta is None:
+        return []
+    beta, margin = a.column("beta"), a.column("exact_beta")
+    meaning = (
+        f"beta-likeness of {a.name}: no value is more than 1 + {a.settings.beta} times as frequent as in the table"
+    )
+    return [
+        expect_present(beta),
+        expect_at_most(beta, float(a.settings.beta), meaning),
+        expect_present(margin),
+        expect_at_least(margin, 0, f"{meaning}, in exact integers"),
+    ]

@@ -27,6 +27,11 @@ def violation(broken: Guarantee, suppressed: bool = False) -> str:
         return (
             f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse{over}"
         )
+    if broken.measure.startswith("beta-likeness"):
+        return (
+            f"{broken.attribute}: {classes} have a value that is more than 1 + beta = {1 + broken.required} times as "
+            f"frequent as in the table{over}; the worst has beta = {float(broken.achieved):.6g}"
+        )
     return (
         f"{broken.attribute}: {classes} have less {broken.measure} than {broken.required}; the worst has "
         f"{broken.achieved:.6g}"

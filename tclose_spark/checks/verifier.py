@@ -62,7 +62,10 @@ from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import People
 from tclose_spark.table.places import places_of
-from tclose_spark.table.writing import listing
+from tclose_spark.table.writing import finite, listing
+
+MEASURED = {"delta": "delta-disclosure", "divergence": "KL divergence"}
+"""Measures that no run file requires, by their key in the figures of an attribute."""
 
 
 @dataclass(frozen=True)
@@ -427,7 +430,11 @@ def _places(a: JudgedAttribute, settings: EvenPlaces) -> dict[str, Any]:
 
 def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> dict[str, dict[str, Any]]:
     """What the classes achieve, by attribute."""
-    return {a.name: {**_reached(figures, a), "homogeneous": vars(figures.homogeneous[a.name])} for a in attributes}
+    counted = {"homogeneous": figures.homogeneous, "similar": figures.similar, "unlike": figures.unlike}
+    return {
+        a.name: {**_reached(figures, a), **{what: vars(found[a.name]) for what, found in counted.items()}}
+        for a in attributes
+    }
 
 
 def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[str, Any]:
@@ -449,6 +456,13 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
         entry["entropy_holds"] = reached["entropy l-diversity"].holds
     if a.settings.l.recursive is not None:
         entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
+    if a.settings.l.frequency is not None:
+        frequency = reached["frequency l-diversity"]
+        entry |= {"frequency": frequency.achieved, "frequency_holds": frequency.holds}
+    if a.settings.beta is not None:
+        entry |= {"beta": str(reached["beta-likeness"].achieved), "beta_holds": reached["beta-likeness"].holds}
+    if not over:
+        entry |= {key: finite(reached[measure].achieved) for key, measure in MEASURED.items()}
     return entry
 
 

@@ -106,7 +106,7 @@ def measure(
         [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
     ]
     smallest, *more = [int(part[0].sizes.min()) for part in tallied]
-    diverse = all(is_diverse([part[i] for part in tallied], a) for i, a in enumerate(sensitive))
+    diverse = all(is_diverse([part[i] for part in tallied], a, distances[i].table) for i, a in enumerate(sensitive))
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
     return Figures(

@@ -5,7 +5,8 @@ all of one length. A missing value is None, NaN, NaT or NA; they are all one val
 
     t-closeness      Li, Li and Venkatasubramanian 2007, section 4
     (n, t)-closeness Li, Li and Venkatasubramanian 2010; Weber, 2.2.3
-    l-diversity      Machanavajjhala et al. 2007; Li et al. 2007, section 2
+    l-diversity      Machanavajjhala et al. 2007; Li et al. 2007, section 2; Liang and Yuan (frequency)
+    beta-likeness    Cao and Karras 2012
     k-anonymity      Samarati; Sweeney 2002
 
 Which distance between values is meant is said by three arguments alike in all functions here:
@@ -25,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tclose_spark.measures import diversity
+from tclose_spark.measures import diversity, likeness
 from tclose_spark.measures.distances.ground_distances import ground_distance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.runfile.distances import DISTANCES, one_of
@@ -154,6 +155,34 @@ def recursive_cl(quasi_identifiers: Sequence[Column], sensitive: Column, c: Numb
     if l < 1:
         raise ValueError(f"l is {l}; expected a whole number of at least 1")
     return bool((diversity.recursive_margins(_histograms_of(quasi_identifiers, sensitive), ratio, l) > 0).all())
+
+
+def frequency_l(quasi_identifiers: Sequence[Column], sensitive: Column) -> Fraction:
+    """The largest l for which no value has more than 1 / l of a class: one over the largest share of a value.
+
+    >>> frequency_l([["2*", "2*", "3*", "3*", "3*"]], ["flu", "gout", "flu", "flu", "gout"])
+    Fraction(3, 2)
+
+    Raises:
+        ValueError: see `equivalence_classes`; if `sensitive` has another length.
+    """
+    classes = _histograms_of(quasi_identifiers, sensitive)
+    most = np.maximum.reduceat(classes.counts, classes.starts).tolist()
+    return min(Fraction(*pair) for pair in zip(classes.sizes.tolist(), most, strict=True))
+
+
+def beta_likeness(quasi_identifiers: Sequence[Column], sensitive: Column) -> Fraction:
+    """The smallest beta for which no value is more than 1 + beta times as frequent in a class as in the table.
+
+    >>> beta_likeness([["2*", "2*", "3*", "3*"]], ["flu", "gout", "flu", "flu"])
+    Fraction(1, 1)
+
+    Raises:
+        ValueError: see `equivalence_classes`; if `sensitive` has another length.
+    """
+    classes = _histograms_of(quasi_identifiers, sensitive)
+    rises = likeness.largest_rises(classes.total(int(classes.values.max()) + 1), classes)
+    return max(Fraction(*pair) for pair in zip(*rises, strict=True))
 
 
 def nt_close_superset(

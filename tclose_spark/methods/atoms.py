@@ -3,7 +3,8 @@ form new ones.
 
 The run's method puts newcomers into classes, as a table of their own. Its distribution differs from that of the release
 by some distance d. A class within t - d of the newcomers is within t of the release, because the earth mover's distance
-is a metric. Newcomers who are too few, or too far from the release, wait for a later release.
+is a metric. beta compares the classes of newcomers with the release itself. Newcomers who are too few, or too far from
+the release, wait for a later release.
 
 Every atom of people who stay becomes a class. If the distribution has changed so that an atom does not hold any more,
 it is merged with the atom with which that costs least, until all hold. Atoms are never split.
@@ -124,7 +125,7 @@ class AtomsPlan:
         ts = [None if t is None else Fraction(t) for t in tree["t"]]
         released = np.array(tree["released"], dtype=np.int64)
         attributes = with_remaining_values(attributes, released)
-        of_newcomers = _with_ts(with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts)
+        of_newcomers = _with_ts(with_cell_rows(attributes, np.array(tree["newcomers"], dtype=np.int64)), ts, released)
         return AtomsPlan(
             newcomers=read_plan(tree["plan"], of_newcomers) if "plan" in tree else None,
             of_newcomers=of_newcomers,
@@ -162,7 +163,7 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
         raise UnreachableError("nobody of the input can be published: no atom is whole, and newcomers are too few")
     if suppressed > given.most_suppressed:
         raise UnreachableError(_too_many(given, suppressed, int(withheld.sum())))
-    of_newcomers = _with_ts(with_cell_rows(whole, newcomers), ts)
+    of_newcomers = _with_ts(with_cell_rows(whole, newcomers), ts, released.cell_rows)
     return AtomsPlan(
         newcomers=make_plan(_of_newcomers(given, of_newcomers)) if newcomers.any() else None,
         of_newcomers=of_newcomers,
@@ -232,9 +233,10 @@ def _tasks_of_staying(given: PlanningInput, dense: Dense, staying: IntArray) -> 
     return len(counts)
 
 
-def _with_ts(attributes: ResolvedAttributes, ts: Sequence[Fraction | None]) -> ResolvedAttributes:
+def _with_ts(attributes: ResolvedAttributes, ts: Sequence[Fraction | None], released: IntArray) -> ResolvedAttributes:
+    """The attributes with these t, and a beta that compares classes with the release. released: its rows by cell."""
     sensitive = tuple(replace(a, t=t) for a, t in zip(attributes.sensitive, ts, strict=True))
-    return replace(attributes, sensitive=sensitive)
+    return replace(attributes, sensitive=sensitive, likened=released)
 
 
 def _of_newcomers(given: PlanningInput, attributes: ResolvedAttributes) -> PlanningInput:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures import diversity
+from tclose_spark.measures import diversity, likeness
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
     GroundDistance,
@@ -23,7 +23,7 @@ from tclose_spark.measures.distances.ground_distances import (
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.runfile.attributes import Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
@@ -90,6 +90,7 @@ class ResolvedSensitive:
     bins: of an ordered attribute, for methods that use them.
     order: for a domain of the present values, how they are ordered; None for a given domain.
     of: the attributes whose tuple it is; empty for a column.
+    beta: of beta-likeness; None if it is not required.
     """
 
     column: int
@@ -101,6 +102,17 @@ class ResolvedSensitive:
     bins: Bins | None
     order: Literal["value", "frequency"] | None = None
     of: tuple[str, ...] = ()
+    beta: Fraction | None = None
+
+    @property
+    def has_caps(self) -> bool:
+        """Whether some value may only have a share of a class."""
+        return self.beta is not None or self.l.frequency is not None
+
+    @property
+    def is_conditioned(self) -> bool:
+        """Whether an l or a beta is required."""
+        return self.beta is not None or self.l != Diversity()
 
     @property
     def name(self) -> str:
@@ -161,6 +173,7 @@ class ResolvedAttributes:
     nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
         The whole table is one, so the classes of a method that ignores nt hold.
     people: if people are counted: see `methods.people`.
+    likened: rows of each cell of the table that beta compares classes with, if this is not the one of `cell_rows`.
     """
 
     rows: int
@@ -170,6 +183,7 @@ class ResolvedAttributes:
     cell_rows: IntArray
     nt: int | None = None
     people: CellPeople | None = None
+    likened: IntArray | None = None
 
     @staticmethod
     def of(
@@ -193,6 +207,7 @@ class ResolvedAttributes:
                     l=sensitive[d.name].l,
                     bins=sensitive[d.name].bins,
                     order=_order_of(sensitive[d.name]),
+                    beta=sensitive[d.name].beta,
                 )
                 for i, d in enumerate(profile.sensitive)
             ),
@@ -242,6 +257,16 @@ class ResolvedAttributes:
         """Whether each cell is another value of the one sensitive attribute, in their order."""
         return self.cells.shape[1] == 1 and bool((np.diff(self.cells[:, 0]) > 0).all())
 
+    @property
+    def likened_rows(self) -> IntArray:
+        """Rows of each cell of the table that beta compares classes with, shape (cells,)."""
+        return self.cell_rows if self.likened is None else self.likened
+
+    def likened_table(self, a: ResolvedSensitive, rows: IntArray | None = None) -> IntArray:
+        """The counts by value that beta compares classes with, shape (m,). rows: by cell, if not `likened_rows`."""
+        rows = self.likened_rows if rows is None else rows
+        return np.bincount(self.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
+
     @cached_property
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
@@ -272,7 +297,7 @@ def require_plain(attributes: Sequence[ResolvedSensitive], what: str) -> None:
 
 def worst_closeness_ratio(attributes: Sequence[ResolvedSensitive], emd: Sequence[Fraction]) -> Fraction:
     """The largest EMD / t over attributes with a t; without any, the largest EMD."""
-    ratios = [reached / a.t for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
+    ratios = [reached / (a.t or LEAST_T) for a, reached in zip(attributes, emd, strict=True) if a.t is not None]
     return max(ratios or emd)
 
 
@@ -296,8 +321,11 @@ def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes
     return far.astype(bool)
 
 
-def are_diverse(classes: Histograms, attribute: ResolvedSensitive) -> NDArray[np.bool_]:
-    """Whether each class has the required l-diversity, shape (groups,)."""
+def are_diverse(classes: Histograms, attribute: ResolvedSensitive, table: IntArray) -> NDArray[np.bool_]:
+    """Whether each class has the required l-diversity and beta-likeness, exactly, shape (groups,).
+
+    table: the counts by value that beta compares classes with, shape (m,).
+    """
     required = attribute.l
     diverse = diversity.distinct(classes) >= (required.distinct or 1)
     if required.entropy is not None:
@@ -305,9 +333,19 @@ def are_diverse(classes: Histograms, attribute: ResolvedSensitive) -> NDArray[np
     if required.recursive is not None:
         margins = diversity.recursive_margins(classes, required.recursive.c, required.recursive.l)
         diverse &= (margins > 0).astype(np.bool_)
-    return diverse
+    return diverse & are_capped(classes, attribute, table)
 
 
-def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive) -> bool:
-    """Whether all classes have the required l-diversity."""
-    return all(are_diverse(part, attribute).all() for part in parts)
+def are_capped(classes: Histograms, attribute: ResolvedSensitive, table: IntArray) -> NDArray[np.bool_]:
+    """Whether each class has the required frequency l-diversity and beta-likeness. table: see `are_diverse`."""
+    capped, level = np.ones(classes.groups, dtype=np.bool_), attribute.l.frequency
+    if level is not None:
+        capped &= (likeness.frequency_margins(classes, level) >= 0).astype(np.bool_)
+    if attribute.beta is not None:
+        capped &= (likeness.likeness_margins(table, classes, attribute.beta) >= 0).astype(np.bool_)
+    return capped
+
+
+def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive, table: IntArray) -> bool:
+    """Whether all classes have the required l-diversity and beta-likeness. table: see `are_diverse`."""
+    return all(are_diverse(part, attribute, table).all() for part in parts)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.least import fewest_rows, most_covered
-from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
 from tclose_spark.table.arrays import IntArray
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 GroupCounts = Callable[[Callable[[Rows], IntArray], int], IntArray]
 """`counts(group_of, groups)`: how many rows of the whole table `group_of` puts into each of 0..groups-1.
 From Spark in a run, from an array in a test."""
+
+ROUNDING = Fraction(1, 10**6)
+"""How much more than the frequency l people have to reach, because their shares are doubles."""
 
 Frequencies = Callable[[Callable[[Rows], Tally], int], Tally]
 """`frequencies(tally_of, most)`: the sum of `tally_of` over all rows of the whole table, in whatever parts they come.
@@ -62,7 +65,9 @@ class PlanningInput:
 
 
 def require_rows(k: int, attributes: ResolvedAttributes) -> None:
-    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
+    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs, or
+    a value that is too frequent for a frequency l.
+    """
     whole, what = attributes.rows, "rows"
     if attributes.people is not None:
         whole, what = int(attributes.cell_rows @ attributes.people.first), "people"
@@ -71,6 +76,25 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
             f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and {whole}, one class "
             "of all, is the largest k"
         )
+    for a in attributes.sensitive:
+        _require_frequency(attributes, a)
+
+
+def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive) -> None:
+    """Raises UnreachableError if the most frequent value of the whole table is too frequent for the frequency l."""
+    if a.l.frequency is None:
+        return
+    counted: dict[str, Any] = {"rows": attributes.cell_rows}
+    if attributes.people is not None:
+        counted["people"] = attributes.cell_rows * attributes.people.share
+    for what, weights in counted.items():
+        most = float(np.bincount(attributes.cells[:, a.column], weights).max())
+        reached = Fraction(float(weights.sum())) / Fraction(most)
+        if reached < a.l.frequency * (1 if what == "rows" else 1 + ROUNDING):
+            raise UnreachableError(
+                f"attributes.sensitive_attributes.{a.name}.l.frequency is {float(a.l.frequency):g}, but the most "
+                f"frequent value has one in {float(reached):.6f} of all {what}; no release of all rows reaches more"
+            )
 
 
 def require_supersets(attributes: ResolvedAttributes, k: int) -> None:

@@ -1,9 +1,9 @@
-"""What classes must meet where people are counted: k people, each l over people, and each t over people too.
+"""What classes must meet where people are counted: k people, each l over people, and each t and beta over people too.
 
 A person counts for k and l by the first row alone, so a person whose first row is elsewhere does not count. Classes
 then have at least the people that are required. Over people, a row weighs one over the number of its person's rows.
-Both add up like rows, so what holds for cells holds for classes. Distances are doubles here, with a margin below t; the
-verifier counts people exactly.
+Both add up like rows, so what holds for cells holds for classes. Distances and shares are doubles here, with a margin
+below t, beta and the frequency l; the verifier counts people exactly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive, are_diverse
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.domains import remaining_values
 
 MARGIN = 1e-9
@@ -51,7 +51,14 @@ class PeopleRequirement:
                 broken |= distance.distances(classes) > float(a.t) - MARGIN
             if a.l.entropy is not None or a.l.recursive is not None:
                 firsts, some = self._firsts(a, group, cell, rows)
-                broken[some] |= ~are_diverse(firsts, a)
+                of_firsts = replace(a, l=a.l.model_copy(update={"frequency": None}), beta=None)
+                broken[some] |= ~are_diverse(firsts, of_firsts, a.distance.table)
+            if a.has_caps:
+                shares = rows * people.share[cell]
+                classes = Histograms.tally(group, values, shares, groups, len(a.domain.values))
+                most = self.largest_shares(a, MARGIN, cell_rows)[classes.values]
+                over = classes.counts > most * np.repeat(classes.sizes, classes.entries_of)
+                broken |= np.logical_or.reduceat(over, classes.starts)
         return broken
 
     def poor(self, group: IntArray, cell: IntArray, rows: IntArray, groups: int) -> NDArray[np.bool_]:
@@ -63,6 +70,17 @@ class PeopleRequirement:
                 firsts, some = self._firsts(a, group, cell, rows)
                 poor[some] |= diversity.distinct(firsts) < (a.l.distinct or 1)
         return poor
+
+    def largest_shares(self, a: ResolvedSensitive, margin: float, cell_rows: IntArray | None = None) -> FloatArray:
+        """The largest share of each value over the people of a class, less a relative margin; infinite if there is
+        none. Shape (m,).
+        """
+        rows = self.attributes.likened_rows if cell_rows is None else cell_rows
+        table = np.bincount(self.attributes.cells[:, a.column], rows * self._people.share, len(a.domain.values))
+        most = np.full(len(table), np.inf if a.l.frequency is None else float(1 / a.l.frequency))
+        if a.beta is not None:
+            most = np.minimum(most, float(1 + a.beta) * table / table.sum())
+        return np.where(most < 1, most * (1 - margin), np.inf)
 
     def distances(self, cell_rows: IntArray | None = None) -> list[GroundDistance]:
         """The distances over people from rows with these cells, by sensitive attribute."""
@@ -91,7 +109,9 @@ class PeopleRequirement:
 def of_first_rows(attributes: ResolvedAttributes) -> ResolvedAttributes:
     """The attributes of a table with the first row of each person, whose rows are its people."""
     assert attributes.people is not None
-    return replace(with_cell_rows(attributes, attributes.cell_rows * attributes.people.first), people=None)
+    first = attributes.people.first
+    likened = None if attributes.likened is None else attributes.likened * first
+    return replace(with_cell_rows(attributes, attributes.cell_rows * first), people=None, likened=likened)
 
 
 def with_cell_rows(attributes: ResolvedAttributes, rows: IntArray) -> ResolvedAttributes:

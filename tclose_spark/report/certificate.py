@@ -9,6 +9,7 @@ from typing import Any
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.distances import DEFAULT
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.people import Weight
@@ -92,7 +93,7 @@ def build_certificate(
                 for name, quasi in spec.attributes.quasi_identifiers.items()
             },
         },
-        "information": _information(figures),
+        "information": _information(figures, settings),
         "utility": {
             "ncp": figures["ncp"],
             **({"ncp_unknown": OF_AGGREGATES} if spec.aggregates else {}),
@@ -160,6 +161,9 @@ def _guarantees(
     people: what classes achieve over people, if they are counted.
     """
     required, over = spec.attributes.sensitive_attributes, people["attributes"]
+    betas = {
+        name: _likeness(a.beta, attributes[name], over.get(name)) for name, a in required.items() if a.beta is not None
+    }
     k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
     if "smallest_class" in people:
         k["over_people"] = {"achieved": people["smallest_class"]}
@@ -177,6 +181,7 @@ def _guarantees(
         "l": {
             name: entry for name, a in required.items() if (entry := _diversity(a, attributes[name], over.get(name)))
         },
+        **({"beta": betas} if betas else {}),
     }
 
 
@@ -289,11 +294,24 @@ def _tree(hierarchy: Hierarchy) -> dict[str, Any]:
     return listing(sorted(hierarchy.paths), "paths")
 
 
-def _information(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The distances of tuples of sensitive attributes, and people alone with a pair of values, which are measured and
-    not required.
+def _information(figures: Mapping[str, Any], settings: Mapping[str, SensitiveAttribute]) -> dict[str, Any]:
+    """What is measured and not required: of each sensitive attribute, the distances of tuples of them, and people alone
+    with a pair of values.
     """
-    found: dict[str, Any] = {"alone": figures["alone"]} if "alone" in figures else {}
+    found: dict[str, Any] = {
+        "attributes": {
+            name: {
+                "kl_divergence": figures["attributes"][name]["divergence"],
+                "delta_disclosure": {
+                    "largest": figures["attributes"][name]["delta"],
+                    "infinite": figures["attributes"][name]["unlike"],
+                },
+                **({} if one.distance == DEFAULT else {"similar": figures["attributes"][name]["similar"]}),
+            }
+            for name, one in settings.items()
+        }
+    }
+    found |= {"alone": figures["alone"]} if "alone" in figures else {}
     if "tuples" in figures:
         growth = [
             {"attributes": one["attributes"], **_exactly(one["emd"]), "size": one["size"], "least": one["least"]}
@@ -334,6 +352,19 @@ def _closeness_over_people(achieved: Mapping[str, Any]) -> dict[str, Any]:
     return {"achieved": float(Fraction(achieved["emd"])), "holds": achieved["emd_holds"]}
 
 
+def _likeness(beta: Fraction, achieved: Mapping[str, Any], over_people: Mapping[str, Any] | None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "required": float(beta),
+        "required_exact": str(beta),
+        "achieved": float(Fraction(achieved["beta"])),
+        "achieved_exact": achieved["beta"],
+    }
+    if over_people is not None:
+        reached = float(Fraction(over_people["beta"]))
+        entry["over_people"] = {"achieved": reached, "holds": over_people["beta_holds"]}
+    return entry
+
+
 def _diversity(
     settings: SensitiveAttribute, achieved: Mapping[str, Any], over_people: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -350,6 +381,12 @@ def _diversity(
         entry["recursive"] = {
             "required": {"c": str(settings.l.recursive.c), "l": settings.l.recursive.l},
             "holds": achieved["recursive_holds"],
+        }
+    if settings.l.frequency is not None:
+        entry["frequency"] = {
+            "required": float(settings.l.frequency),
+            "achieved": achieved["frequency"],
+            "holds": achieved["frequency_holds"],
         }
     if over_people is not None:
         for kind, of_people in _diversity(settings, over_people).items():

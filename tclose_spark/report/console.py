@@ -85,6 +85,7 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
             (f"l of {name} ({kind})", f"requested {l_['required']}, achieved {_achieved(l_, '')}")
             for kind, l_ in kinds.items()
         ]
+    lines += [(f"beta of {name}", _distances(beta)) for name, beta in guarantees.get("beta", {}).items()]
     loss = certificate["utility"]["ncp"]
     return [
         *lines,

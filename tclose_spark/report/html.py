@@ -87,6 +87,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         and all(row.met is not False for row in (*rows, *risks, *of_suppressed)),
         "unprotected": unprotected,
         "homogeneous": {name: entry["homogeneous"] for name, entry in sensitive.items()},
+        "measured": certificate["information"].get("attributes", {}),
         "warnings": certificate["warnings"],
         "spellings": [name for name, entry in sensitive.items() if "text" in entry],
         "roles": _roles(certificate),
@@ -162,7 +163,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
 def _filled(figure: Mapping[str, Any]) -> float:
     """The filled units of a bar that has the requirement at MARK."""
     achieved, required = figure["achieved"], figure["required"]
-    return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR
+    return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR * (achieved > 0)
 
 
 def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
@@ -187,6 +188,29 @@ def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[Guarantee
         if any("over_people" in l_ for l_ in kinds.values()):
             of_people = {kind: {**l_, **l_["over_people"]} for kind, l_ in kinds.items()}
             yield from (replace(row, meaning=f"{row.meaning}{OVER_PEOPLE}") for row in _diversity(attribute, of_people))
+
+    for attribute, beta in guarantees.get("beta", {}).items():
+        yield _likeness(attribute, beta)
+        if "over_people" in beta:
+            row = _likeness(attribute, {**beta, "achieved": beta["over_people"]["achieved"]})
+            meaning = f"{row.meaning}{OVER_PEOPLE}"
+            yield replace(row, meaning=meaning, exact_achieved="", met=beta["over_people"]["holds"])
+
+
+def _likeness(attribute: str, beta: Mapping[str, Any]) -> GuaranteeRow:
+    """The row of a beta, compared as exact fractions."""
+    return GuaranteeRow(
+        name="beta-likeness",
+        attribute=attribute,
+        meaning="by how much a value is more frequent in a class than in the table, at most, as a multiple of its "
+        "share of the table",
+        required=f"at most {number(beta['required'], beta['achieved'])}",
+        achieved=number(beta["achieved"], beta["required"]),
+        met=Fraction(beta["achieved_exact"]) <= Fraction(beta["required_exact"]),
+        bar=_filled(beta),
+        exact_required=beta["required_exact"],
+        exact_achieved=beta["achieved_exact"],
+    )
 
 
 def _of_tuple(row: GuaranteeRow) -> GuaranteeRow:
@@ -264,6 +288,10 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRo
         met = figure["holds"] and figure["achieved"] >= readable_entropy(figure["required"])
         meaning = "lowest effective number of values in a class (exp of the entropy)"
         yield _at_least("Entropy l-diversity", attribute, meaning, figure, met)
+    if figure := kinds.get("frequency"):
+        met = figure["holds"] and figure["achieved"] >= figure["required"]
+        meaning = "one over the largest share that a value has of a class"
+        yield _at_least("Frequency l-diversity", attribute, meaning, figure, met)
     if figure := kinds.get("recursive"):
         c, level = figure["required"]["c"], figure["required"]["l"]
         yield GuaranteeRow(

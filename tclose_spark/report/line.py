@@ -51,6 +51,8 @@ def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "k": guarantees["k"]["required"],
         "t": {name: t["required_exact"] for name, t in guarantees["t"].items()},
         "distinct": {name: l_["distinct"]["required"] for name, l_ in guarantees["l"].items() if "distinct" in l_},
+        "frequency": {name: l_["frequency"]["required"] for name, l_ in guarantees["l"].items() if "frequency" in l_},
+        "beta": {name: beta["required_exact"] for name, beta in guarantees.get("beta", {}).items()},
         "ncp": certificate["utility"]["ncp"],
     }
 

@@ -31,7 +31,8 @@ from tclose_spark.runfile.text import NormalForm, normal, value_text
 MEASURE = "measure"
 ROLES = ("direct_identifiers", "quasi_identifiers", "sensitive_attributes", "insensitive_attributes", "pseudonyms")
 """The roles of columns, as keys of the run file."""
-T_SCHEMA = {"anyOf": [*number_schema(exclusiveMinimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
+T_SCHEMA = {"anyOf": [*number_schema(minimum=0, maximum=1)["anyOf"], {"const": MEASURE}, {"type": "null"}]}
+POSITIVE = number_schema(exclusiveMinimum=0)
 MOST_PLACES = 100_000
 """Places of a domain with bins or steps."""
 LEAST_T = Fraction(1, 10**9)
@@ -41,14 +42,14 @@ NOTHING = {"type": "null"}
 
 
 def _closeness(value: Any) -> Fraction | None:
-    """A t above 0 and at most 1; None for `measure`, which reports the distance and limits nothing."""
+    """A t from 0 to 1; None for `measure`, which reports the distance and limits nothing."""
     if value == MEASURE:
         return None
     number = exact_number(value)
-    if not 0 < number <= 1:
-        raise ValueError("expected a number above 0 and at most 1, or measure")
-    if number < LEAST_T:
-        raise ValueError("expected a number above 0 and at most 1, and not below a billionth")
+    if not 0 <= number <= 1:
+        raise ValueError("expected a number from 0 to 1, or measure")
+    if 0 < number < LEAST_T:
+        raise ValueError("expected a number from 0 to 1, and either 0 or not below a billionth")
     return number
 
 
@@ -229,8 +230,14 @@ class Recursive(Section):
     """The rank l from which values are added up."""
 
 
+def _of_frequency(number: Fraction) -> Fraction:
+    if number < 1:
+        raise ValueError("expected a number of at least 1")
+    return number
+
+
 class Diversity(Section):
-    """l-diversity required of a sensitive attribute, any of three kinds."""
+    """l-diversity required of a sensitive attribute, any of four kinds."""
 
     distinct: Annotated[int, Field(ge=1)] | None = None
     """The least number of different values in a class."""
@@ -238,6 +245,11 @@ class Diversity(Section):
     """The least exponential of the entropy of a class."""
     recursive: Recursive | None = None
     """Recursive (c, l)-diversity."""
+    frequency: (
+        Annotated[Exact, AfterValidator(_of_frequency), WithJsonSchema(number_schema(minimum=1), mode="validation")]
+        | None
+    ) = None
+    """No value has more than one over this of a class."""
 
 
 class Bins(Section):
@@ -292,8 +304,9 @@ class SensitiveAttribute(Section):
     hierarchical: by the height of their nearest common group.
     """
     t: Closeness = None
-    """The largest earth mover's distance between the column's distribution in a class and in the table, above 0 and at
-    most 1, exact as written. measure: the distance is reported and limits nothing.
+    """The largest earth mover's distance between the column's distribution in a class and in the table, from 0 to 1,
+    exact as written. With 0, every class has the table's distribution. measure: the distance is reported and limits
+    nothing.
     """
     order: (
         Literal["value", "frequency"]
@@ -308,6 +321,8 @@ class SensitiveAttribute(Section):
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
+    beta: Annotated[Exact, AfterValidator(_positive), WithJsonSchema(POSITIVE, mode="validation")] | None = None
+    """beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table."""
     bins: Bins | None = None
     """For method fragmentation: bins of an ordered attribute."""
     domain: EvenPlaces | None = None
@@ -352,9 +367,10 @@ class SensitiveAttribute(Section):
 
     @property
     def limited(self) -> bool:
-        """Whether it has a requirement that a class can break: a t below 1, or an l above 1."""
+        """Whether it has a requirement that a class can break: a t below 1, an l above 1, or a beta."""
         close = self.t is not None and self.t < 1
-        return close or (self.l.distinct or 1) > 1 or (self.l.entropy or 1) > 1 or self.l.recursive is not None
+        ls = (self.l.distinct or 1, self.l.entropy or 1, self.l.frequency or 1)
+        return close or max(ls) > 1 or self.l.recursive is not None or self.beta is not None
 
 
 def _require_order(order: Sequence[Any]) -> None:
@@ -375,9 +391,9 @@ def _require_order(order: Sequence[Any]) -> None:
 
 
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
-    if "t" not in attribute.model_fields_set and attribute.l == Diversity():
+    if "t" not in attribute.model_fields_set and attribute.l == Diversity() and attribute.beta is None:
         raise ValueError(
-            "it has no requirement; expected a t (a number above 0 and at most 1), an l (such as {distinct: 3}), or "
+            "it has no requirement; expected a t (a number from 0 to 1), an l (such as {distinct: 3}), a beta, or "
             "t: measure (the distance is reported but not limited, and the verdict marks the attribute as unprotected)"
         )
     return attribute
@@ -392,8 +408,8 @@ def _or_nothing(schema: dict[str, Any]) -> None:
 
 
 def _some_requirement(schema: dict[str, Any]) -> None:
-    """Requires a t or an l of each sensitive attribute in the JSON Schema."""
-    asked = {"anyOf": [{"required": ["t"]}, {"required": ["l"]}]}
+    """Requires a t, an l or a beta of each sensitive attribute in the JSON Schema."""
+    asked = {"anyOf": [{"required": [key]} for key in ("t", "l", "beta")]}
     schema["additionalProperties"] = {"allOf": [schema["additionalProperties"], asked]}
 
 

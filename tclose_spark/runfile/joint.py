@@ -7,8 +7,10 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from tclose_spark.runfile.attributes import T_SCHEMA, Closeness, SensitiveAttribute
-from tclose_spark.runfile.section import Section, as_tuple
+from tclose_spark.runfile.attributes import MEASURE, Closeness, SensitiveAttribute
+from tclose_spark.runfile.section import Section, as_tuple, number_schema
+
+SHARE = number_schema(exclusiveMinimum=0, maximum=1)["anyOf"]
 
 
 class JointCloseness(Section):
@@ -18,7 +20,7 @@ class JointCloseness(Section):
 
     attributes: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2)]
     """The sensitive attributes whose values form the tuple."""
-    t: Annotated[Closeness, WithJsonSchema({"anyOf": T_SCHEMA["anyOf"][:-1]}, mode="validation")]
+    t: Annotated[Closeness, WithJsonSchema({"anyOf": [*SHARE, {"const": MEASURE}]}, mode="validation")]
     """The largest earth mover's distance between the distribution of the tuples in a class and in the table, above 0
     and at most 1, exact as written. measure: the distance is reported and limits nothing.
     """
@@ -35,6 +37,8 @@ class JointCloseness(Section):
 
     @model_validator(mode="after")
     def _of_several(self) -> Self:
+        if self.t == 0:
+            raise ValueError("t is 0; expected a number above 0 and at most 1, or measure")
         if len({*self.attributes}) < len(self.attributes):
             raise ValueError("attributes names a sensitive attribute twice; expected different ones")
         return self

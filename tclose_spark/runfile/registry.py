@@ -39,6 +39,8 @@ class MethodSettings(Section):
 
     makes_l: ClassVar[tuple[str, ...]] = ()
     """Kinds of l-diversity that the method can promise."""
+    makes: ClassVar[tuple[str, ...]] = ()
+    """What else it can promise, of `beta` and `t: 0`."""
     suppresses: ClassVar[bool] = False
     """Whether it leaves out rows itself, where the run file allows it; of other methods the classes are left out that
     have labels coarser than `coarsest`.
@@ -129,10 +131,11 @@ def known_methods() -> dict[str, Known]:
 
 
 def methods_that(make: str) -> list[str]:
-    """The names of methods that make this kind of l-diversity, use `bins`, or count `people`."""
+    """The names of methods that make this kind of l-diversity, make `beta` or `t: 0`, use `bins`, or count `people`."""
 
     def does(s: type[MethodSettings]) -> bool:
-        return make in s.makes_l or (make == "bins" and s.takes_bins) or (make == "people" and s.counts_people)
+        able = {"bins": s.takes_bins, "people": s.counts_people}
+        return make in (*s.makes_l, *s.makes) or able.get(make, False)
 
     return [name for name, method in known_methods().items() if does(method.settings)]
 
@@ -160,6 +163,17 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                     f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} makes no {kind} l; "
                     f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"
                 )
+        for key, required in (("beta", attribute.beta is not None), ("t: 0", attribute.t == 0)):
+            if required and key not in settings.makes:
+                raise ValueError(
+                    f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does not make it; expected "
+                    f"method: {{name: {' or '.join(methods_that(key))}}}, or another requirement"
+                )
+        if attribute.beta is not None and attribute.domain is not None:
+            raise ValueError(
+                f"attributes.sensitive_attributes.{name}.beta is of values, and with domain a method sees the places of "
+                "values only; leave out one of the two"
+            )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(
                 f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}"

@@ -333,6 +333,12 @@ class ReleaseSpec(Section):
                 f"attributes.person: method {self.method.name} counts rows, not people; expected method: "
                 f"{{name: {' or '.join(methods_that('people'))}}}"
             )
+        for name, attribute in self.attributes.sensitive_attributes.items():
+            if attribute.t == 0:
+                raise ValueError(
+                    f"attributes.sensitive_attributes.{name}.t: 0 is of rows, and with attributes.person a t is of "
+                    "people too; expected a t above 0"
+                )
         for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
             if other is not None:
                 raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -22,6 +23,11 @@ def write_number(value: int | float | Decimal) -> str:
     if not isinstance(value, float):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
     return np.format_float_positional(value, trim="-") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(value)
+
+
+def finite(figure: Any) -> Any:
+    """A figure for JSON, which has no infinite number: None."""
+    return None if figure in (math.inf, -math.inf) else figure
 
 
 def digits_apart(value: float, other: float, least: int) -> int:

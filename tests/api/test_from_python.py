@@ -207,7 +207,7 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
         audited = tc.audit(frame, ["age"], ["disease"], engine="local", **required)
         return [note for note in audited.notes if "verdict" in note]
 
-    assert notes(k=1) == ["the verdict does not cover disease: neither t nor l is required of it"]
+    assert notes(k=1) == ["the verdict does not cover disease: neither t, l nor beta is required of it"]
     assert notes() == notes(k=1, t="0.9") == []
 
 

@@ -768,7 +768,7 @@ REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
         ["-q", "zip", "-s", "disease:equal:t=20%"],
         ["disease.t", "20%", "a number such as 0.2"],
     ),
-    "a t of 0": (TWO, ["-q", "zip", "-s", "disease:equal:t=0"], ["disease.t", "above 0 and at most 1"]),
+    "a t below 0": (TWO, ["-q", "zip", "-s", "disease:equal:t=-1"], ["disease.t", "a number from 0 to 1"]),
     "text that has no order": (
         TWO,
         ["-q", "zip", "-s", "disease:ordered:t=0.2"],

@@ -107,6 +107,32 @@ def test_generalized_labels_are_fitted_by_the_people_they_cover() -> None:
     assert (reached.unmatched, reached.alone) == (0, 0)
 
 
+def test_delta_presence_is_the_share_of_the_people_of_a_region_who_are_in_the_table() -> None:
+    """Classes of 2 of 4, 3 of 3 and 1 of 5 people; 2 people fit none."""
+    table = pa.table({"age": ["[20, 29]"] * 2 + ["[30, 39]"] * 3 + ["60"], "sex": ["f"] * 6})
+    ages = [21, 22, 25, 29, 30, 35, 39, *[60] * 5, 45, 70]
+    result = audit(table, QUASI, population=pa.table({"age": ages, "sex": ["f"] * 14}), engine="local")
+    presence = result.risks.presence
+    assert (presence.smallest, presence.largest, presence.outside) == (Fraction(1, 5), 1, 2)
+    said = {"smallest": 0.2, "smallest_exact": "1/5", "largest": 1.0, "largest_exact": "1", "outside": 2}
+    assert result.to_json()["risks"]["presence"] == said
+    line = (
+        "delta-presence: people of the population who fit a class are in the table with a chance of 0.2 to 1; 2 people"
+    )
+    assert line in " ".join(printed(audit_lines(result, "it")).split())
+    assert "with a chance of 0.2 to 1; 2 people fit none" in audit_page(result)
+
+
+def test_delta_presence_needs_regions_that_do_not_overlap() -> None:
+    table = pa.table({"age": ["[20, 29]"] * 2 + ["[25, 39]"] * 3, "sex": ["f"] * 5})
+    for more in ({}, {"missing": "any"}):
+        result = audit(table, QUASI, population=pa.table({"age": [21, 35], "sex": ["f"] * 2}), engine="local", **more)
+        assert result.risks.presence is None
+        assert sum("delta-presence is not measured: a person may fit several classes" in n for n in result.notes) == 1
+    estimated = audit(table, QUASI, population="0.1", engine="local")
+    assert not any("delta-presence" in note for note in estimated.notes)
+
+
 def test_a_population_that_lacks_people_is_reported() -> None:
     table = pa.table({"age": [1, 1, 2], "sex": ["f", "f", "f"]})
     reached = found(pa.table({"age": [1], "sex": ["f"]}), table)

@@ -116,11 +116,15 @@ def test_columns_of_bounds_are_two():
         ),
         (
             {"sensitive": {"pay": {"t": 2}}},
-            "sensitive_attributes.pay.t: found 2; expected a number above 0 and at most 1",
+            "sensitive_attributes.pay.t: found 2; expected a number from 0 to 1",
         ),
         (
-            {"sensitive": {"pay": {"t": 0}}},
-            "sensitive_attributes.pay.t: found 0; expected a number above 0 and at most 1",
+            {"sensitive": {"pay": {"beta": 0}}},
+            "sensitive_attributes.pay.beta: found 0; expected a number above 0",
+        ),
+        (
+            {"sensitive": {"pay": {"l": {"frequency": "0.5"}}}},
+            "sensitive_attributes.pay.l.frequency: found '0.5'; expected a number of at least 1",
         ),
         (
             {"sensitive": {"pay": {}}, "t": "little"},
@@ -205,6 +209,7 @@ def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any
             "pay:equal:entropy=2.5,recursive=3/2:4,l=2",
             {"l": {"entropy": "2.5", "recursive": {"c": "3/2", "l": 4}, "distinct": 2}},
         ),
+        ("pay:equal:beta=1/2,frequency=2.5,l=2", {"beta": "1/2", "l": {"frequency": "2.5", "distinct": 2}}),
         ("pay:hierarchical:hierarchy=trees/pay.csv", {"distance": "hierarchical", "hierarchy": "/data/trees/pay.csv"}),
         (
             "pay:hierarchical:hierarchy=s3://bucket/pay.csv",

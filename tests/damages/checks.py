@@ -28,6 +28,8 @@ CHECKS = {
     "distinct l": r"have less distinct l-diversity",
     "entropy l": r"have less entropy l-diversity",
     "recursive l": r"are not recursive \(",
+    "frequency l": r"have less frequency l-diversity",
+    "beta": r"times as frequent as in the table",
     # of what is beside the release
     "hierarchies": r"is not the hierarchy that was built for this release",
     "certificate": r"the certificate in \S+ does not describe the release beside it",

@@ -22,6 +22,8 @@ WITH_T = ("attributes.sensitive_attributes.disease={t: 0.2}",)
 WITH_L = (
     "attributes.sensitive_attributes.disease={t: measure, l: {distinct: 3, entropy: 1.9, recursive: {c: 10, l: 3}}}",
 )
+WITH_BETA = ("attributes.sensitive_attributes.disease={beta: 0.4}",)
+WITH_FREQUENCY = ("attributes.sensitive_attributes.disease={l: {frequency: 1.6}}",)
 Class = tuple[int, int, int]
 """The rows of a class with flu, gout and ulcer."""
 
@@ -55,6 +57,11 @@ FORGED: Mapping[str, Forged] = {
     "a class of little entropy": Forged((9, 1, 1), WITH_L, ("entropy l",)),
     "a class with c times as many rows of one value": Forged((10, 9, 1), WITH_L, ("recursive l",)),
     "a class with less than c times as many": Forged((9, 9, 1), WITH_L),
+    # flu is .5 of the table, and may be 1.4 times .5 of a class
+    "a class at beta": Forged((14, 3, 3), WITH_BETA),
+    "a class above beta by one record": Forged((15, 3, 3), WITH_BETA, ("beta",)),
+    "a class of 1 / l": Forged((10, 3, 3), WITH_FREQUENCY),
+    "a class of more than 1 / l by one record": Forged((11, 3, 3), WITH_FREQUENCY, ("frequency l",)),
 }
 
 

@@ -26,7 +26,7 @@ ZIPS = "1301,130*,*\n1302,130*,*\n1401,140*,*\n1402,140*,*\n"
 QUASI = ["age", "zip", "year_min", "year_max", "job"]
 SENSITIVE = {
     "disease": {"distance": "equal", "t": "0.3", "l": {"distinct": 2, "recursive": {"c": "3", "l": 2}}},
-    "pay": {"distance": "ordered", "t": "0.2", "missing": "lowest"},
+    "pay": {"distance": "ordered", "t": "0.2", "missing": "lowest", "beta": "3/2", "l": {"frequency": 2}},
     "ward": {"distance": "equal"},
 }
 

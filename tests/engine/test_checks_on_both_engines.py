@@ -27,7 +27,9 @@ QUASI = [
 ]
 ASKED = {
     "disease": SensitiveAttribute.model_validate({"t": "0.2", "l": {"distinct": 2, "entropy": 1.2}}),
-    "pay": SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.1", "missing": "lowest"}),
+    "pay": SensitiveAttribute.model_validate(
+        {"distance": "ordered", "t": "0.1", "missing": "lowest", "beta": 1, "l": {"frequency": "1.5"}}
+    ),
 }
 
 

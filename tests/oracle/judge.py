@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from oracle.labels import covers, meet
 from oracle.supersets import Twin
-from oracle.third_party import Counts, ThirdParty, as_spark_writes, reached
+from oracle.third_party import Counts, ThirdParty, as_spark_writes, measured, reached
 from oracle.third_party import distance as distance_of
 
 MOST_ROWS = 1500  # that are matched with the input's, which takes the square of their number
@@ -49,14 +49,20 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
     if not parts:
         return
     said, found = reached(certificate["guarantees"]), party.guarantees(parts)
-    for key in ("t", "l"):
+    for key in ("t", "l", "beta"):
         said[key] = {name: it for name, it in said[key].items() if (name[0] if key == "l" else name) in parts}
-        said[key] = {name: it for name, it in said[key].items() if name in found[key] or key == "t"}
+        said[key] = {name: it for name, it in said[key].items() if name in found[key] or key != "l"}
     if said != found:
         yield f"the certificate says {said}, and the release has {found}"
     for name, entry in certificate["guarantees"]["t"].items():
         if name in parts and entry["required_exact"] and Fraction(found["t"][name]) > Fraction(entry["required_exact"]):
             yield f"{name}: a class is {found['t'][name]} from the table, more than {entry['required_exact']}"
+    for name, figure in found["beta"].items():
+        if Fraction(figure) > Fraction(certificate["guarantees"]["beta"][name]["required_exact"]):
+            yield f"{name}: a class has a beta of {figure}"
+    figures = {name: it for name, it in measured(certificate).items() if name in parts}
+    if figures != party.differences(parts):
+        yield f"the certificate says {figures}, and the release has {party.differences(parts)}"
     for (name, kind), figure in found["l"].items():
         required = certificate["guarantees"]["l"][name][kind]["required"]
         if not figure if kind == "recursive" else figure < float(Fraction(str(required))) - 1e-7:

@@ -80,6 +80,11 @@ def places_of(entry: dict[str, Any]) -> dict[str | None, str]:
     return places if None not in values else {**places, None: "0" if first else str(last + 1)}
 
 
+def beta(part: Counts, whole: Counts) -> Fraction:
+    """By how much a value is more frequent in a class than in the table, at most, as a multiple of the latter."""
+    return max(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total()) for v in +part) - 1
+
+
 def recursive(part: Counts, c: Fraction, ell: int) -> bool:
     ranked = sorted(part.values(), reverse=True)
     return ranked[0] < c * sum(ranked[ell - 1 :])
@@ -138,7 +143,8 @@ class ThirdParty:
 
     def guarantees(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
         """What classes reach, in the form of the certificate, with what is required left out."""
-        found: dict[str, Any] = {"k": min(part.total() for part in next(iter(parts.values()))), "t": {}, "l": {}}
+        smallest = min(part.total() for part in next(iter(parts.values())))
+        found: dict[str, Any] = {"k": smallest, "t": {}, "l": {}, "beta": {}}
         for name, counts in parts.items():
             found["t"][name] = str(max(distance(self.sensitive[name], part, self.whole[name]) for part in counts))
             required = self.certificate["guarantees"]["l"].get(name, {})
@@ -149,6 +155,28 @@ class ThirdParty:
             if "recursive" in required:
                 c, ell = required["recursive"]["required"]["c"], required["recursive"]["required"]["l"]
                 found["l"][name, "recursive"] = all(recursive(part, Fraction(c), ell) for part in counts)
+            if "frequency" in required:
+                found["l"][name, "frequency"] = round(min(part.total() / max(part.values()) for part in counts), 7)
+            if name in self.certificate["guarantees"].get("beta", {}):
+                found["beta"][name] = str(max(beta(part, self.whole[name]) for part in counts))
+        return found
+
+    def differences(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
+        """The largest KL divergence and delta of a class, and how many lack a value, by sensitive attribute."""
+        found = {}
+        for name, counts in parts.items():
+            whole = self.whole[name]
+            logs = [
+                {v: math.log(Fraction(part[v], part.total()) / Fraction(whole[v], whole.total())) for v in +part}
+                for part in counts
+            ]
+            lacking = sum(len(+part) < len(+whole) for part in counts)
+            delta = None if lacking else round(max(abs(log) for of in logs for log in of.values()), 7)
+            far = max(
+                sum(part[v] / part.total() * log for v, log in of.items())
+                for part, of in zip(counts, logs, strict=True)
+            )
+            found[name] = (round(max(far, 0.0), 7), delta, lacking)
         return found
 
     def losses(self) -> dict[str, Fraction]:
@@ -179,5 +207,17 @@ def reached(guarantees: dict[str, Any]) -> dict[str, Any]:
     for name, kinds in guarantees["l"].items():
         for kind, entry in kinds.items():
             of_l[name, kind] = entry["holds"] if kind == "recursive" else round(entry["achieved"], 7)
-    t = {name: entry["achieved_exact"] for name, entry in guarantees["t"].items()}
-    return {"k": guarantees["k"]["achieved"], "t": t, "l": of_l}
+    t, betas = (
+        {name: entry["achieved_exact"] for name, entry in guarantees.get(key, {}).items()} for key in ("t", "beta")
+    )
+    return {"k": guarantees["k"]["achieved"], "t": t, "l": of_l, "beta": betas}
+
+
+def measured(certificate: dict[str, Any]) -> dict[str, Any]:
+    """The certificate's figures in the form of `ThirdParty.differences`."""
+    found = {}
+    for name, entry in certificate["information"]["attributes"].items():
+        delta, far = entry["delta_disclosure"]["largest"], entry["kl_divergence"]
+        of_delta = None if delta is None else round(delta, 7)
+        found[name] = (round(far, 7), of_delta, entry["delta_disclosure"]["infinite"]["classes"])
+    return found

@@ -385,7 +385,7 @@ def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finis
         assert f"\n## {heading}\n" in PAGE.read_text()
 
 
-@promises("l-diversity, if the run file requires it.", "It is distinct, entropy or recursive (c, l)")
+@promises("l-diversity, if the run file requires it.", "It is distinct, entropy, recursive (c, l) or frequency")
 def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain: Finished) -> None:
     told = several.certificate["guarantees"]["l"]
     assert list(told) == ["disease"]
@@ -400,6 +400,32 @@ def test_l_diversity_is_distinct_entropy_and_recursive(several: Finished, plain:
     assert min(distinct) >= 2
     assert min(entropy) >= 1.5
     assert min(len({row["disease"] for row in rows}) for rows in plain.classes) >= 2
+
+
+@promises("beta-likeness, if the run file requires it.", "In every class, no value is more than 1 + beta times")
+@pytest.mark.parametrize("of", ["input", "released"])
+def test_no_value_is_much_more_frequent_than_in_the_table(of: str, released: Callable[..., Finished]) -> None:
+    asked = {"disease": {"beta": "2/3", "l": {"frequency": "1.5"}, "text": {"strip": True}}}
+    privacy = {"suppression_limit": "0.2", "of": of}
+    release = released(
+        patients().select(["age", "city", "disease"]),
+        quasi={"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}},
+        sensitive=asked,
+        privacy=privacy,
+        method={"name": "t_incognito"},
+    )
+    whole = Counter(row["disease"] for row in (release.linked if of == "input" else release.rows))
+    assert len(release.classes) > 1
+    shares = [
+        (Fraction(n, len(rows)), Fraction(whole[value], whole.total()))
+        for rows in release.classes
+        for value, n in Counter(row["disease"] for row in rows).items()
+    ]
+    guarantees = release.certificate["guarantees"]
+    assert guarantees["beta"]["disease"]["achieved_exact"] == str(max(p / q for p, q in shares) - 1)
+    assert max(p / q for p, q in shares) <= Fraction(5, 3)
+    assert max(p for p, _ in shares) <= Fraction(2, 3)
+    assert guarantees["l"]["disease"]["frequency"]["achieved"] == pytest.approx(float(1 / max(p for p, _ in shares)))
 
 
 # --- truth

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches
-from tclose_spark.measures import diversity
+from tclose_spark.measures import diversity, likeness
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.table.arrays import IntArray, Mapper
+from tclose_spark.table.arrays import BoolArray, IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Counts, sensitive_domain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -94,12 +94,16 @@ class JudgedAttribute:
     As a `ClassMeasure` it has these columns, each followed by its name:
 
     `emd_`, `entropy_`, `gain_`: EMD, entropy l, and the largest rise of the belief in a value, as doubles to read.
+    `frequency_`, `beta_`, `delta_`, `divergence_`: frequency l, and the least beta, delta and KL divergence, likewise.
     `numerator_`: see `measures.distances.ground_distances`.
     `margin_`: with t = p/q, p * denominator - q * numerator; t holds if it is >= 0. 0 if no t is required.
     `distinct_`: different values.
     `mode_`: records with the most frequent value.
+    `similar_`: whether all values are in one group of similar values, where there are several.
     `exact_entropy_`: if required; holds if it is >= 0.
     `recursive_margin_`: if required; holds if it is > 0.
+    `exact_frequency_`, `exact_beta_`: if required; holds if it is >= 0.
+    `likeness_numerator_`, `likeness_denominator_`: of the exact beta, if one is required.
     """
 
     name: str
@@ -131,11 +135,17 @@ class JudgedAttribute:
                 ("entropy", pa.float64()),
                 ("mode", pa.int64()),
                 ("gain", pa.float64()),
+                ("similar", pa.bool_()),
+                *((measure, pa.float64()) for measure in ("frequency", "beta", "delta", "divergence")),
             ]
         if self.settings.l.entropy is not None:
             columns.append(("exact_entropy", pa.float64()))
         if self.settings.l.recursive is not None:
             columns.append(("recursive_margin", EXACT))
+        if self.settings.l.frequency is not None:
+            columns.append(("exact_frequency", EXACT))
+        if self.settings.beta is not None:
+            columns += [("exact_beta", EXACT), ("likeness_numerator", EXACT), ("likeness_denominator", EXACT)]
         return [(self.column(measure), kind) for measure, kind in columns]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -159,19 +169,41 @@ class JudgedAttribute:
         gain = attacks.skewness(self.distance.table, histogram).numerators.astype(object) / (
             histogram.sizes.astype(object) * int(self.distance.table.sum())
         )
+        most, table = np.maximum.reduceat(histogram.counts, histogram.starts), self.distance.table
+        rises, units = likeness.largest_rises(table, histogram)
+        known = (units != 0).astype(bool)
         arrays = [
             *distances,
             pa.array(diversity.distinct(histogram)),
             pa.array(diversity.entropy_l(histogram)),
-            pa.array(np.maximum.reduceat(histogram.counts, histogram.starts)),
+            pa.array(most),
             pa.array(gain.astype(np.float64)),
+            pa.array(self._similar(histogram)),
+            pa.array(histogram.sizes / most),
+            pa.array(np.where(known, rises / np.where(known, units, 1), np.inf).astype(np.float64)),
+            pa.array(likeness.disclosure(table, histogram)),
+            pa.array(likeness.divergence(table, histogram)),
         ]
         if settings.l.entropy is not None:
             arrays.append(pa.array(diversity.entropy_margins(histogram, settings.l.entropy)))
         if settings.l.recursive is not None:
             margins = diversity.recursive_margins(histogram, settings.l.recursive.c, settings.l.recursive.l)
             arrays.append(_signed(margins))
+        if settings.l.frequency is not None:
+            arrays.append(_signed(likeness.frequency_margins(histogram, settings.l.frequency)))
+        if settings.beta is not None:
+            arrays.append(_signed(likeness.likeness_margins(table, histogram, settings.beta)))
+            arrays += [pa.array(part.tolist(), EXACT) for part in (rises, units)]
         return arrays
+
+    def _similar(self, histogram: Histograms) -> BoolArray:
+        """`similar_` of each class (Li et al. 2007, section 6)."""
+        if not attacks.has_groups(self.distance):
+            return np.zeros(histogram.groups, dtype=np.bool_)
+        groups = attacks.value_groups(self.distance)
+        several = len(np.unique(groups[self.distance.table > 0])) > 1
+        first, last = histogram.starts, histogram.offsets[1:] - 1  # values ascend, and so do their groups
+        return (groups[histogram.values[first]] == groups[histogram.values[last]]) & several
 
 
 def _signed(margins: Any) -> pa.Array:

@@ -83,7 +83,7 @@ class ShareHistogram:
 
 @dataclass(frozen=True)
 class DistanceHistogram:
-    """The distance of each class, in bins up to t, or up to 1 without t. A distance of exactly t is not beyond t."""
+    """The distance of each class, in bins up to t, or up to 1 if t is None or 0. Exactly t is not beyond t."""
 
     column: str
     t: Fraction | None
@@ -91,13 +91,13 @@ class DistanceHistogram:
     @property
     def width(self) -> float:
         """The width of a bin."""
-        return 1 / TO_ONE if self.t is None else float(self.t) / TO_T
+        return float(self.t) / TO_T if self.t else 1 / TO_ONE
 
     def bins(self, classes: pa.RecordBatch) -> IntArray:
         """See FigureHistogram."""
         distance = classes[self.column].to_numpy()
         bins: IntArray = np.minimum(np.ceil(distance / self.width - 1e-9), FARTHEST).astype(np.int64)
-        if self.t is None:
+        if not self.t:
             return bins
         within = distance <= float(self.t)
         return np.where(within, np.minimum(bins, TO_T), np.maximum(bins, TO_T + 1)).astype(np.int64)

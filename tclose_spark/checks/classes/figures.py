@@ -22,7 +22,7 @@ from tclose_spark.checks.classes.figure_histograms import (
 from tclose_spark.checks.classes.partial_figures import (
     BILLIONTHS,
     Criterion,
-    DistanceCriterion,
+    ExactCriterion,
     FigureRequest,
     Key,
     Loss,
@@ -44,7 +44,8 @@ PARTS = pa.schema([("part", pa.binary())])
 class Guarantee:
     """A property that every class must have.
 
-    measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity".
+    measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity",
+        "frequency l-diversity", "beta-likeness", "delta-disclosure", "KL divergence".
     attribute: the sensitive attribute; None for k.
     required: the bound; None if the measure is only reported.
     achieved: by the worst class (a Fraction for t; for recursive diversity whether it holds).
@@ -69,8 +70,8 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
-class Homogeneous:
-    """The classes with a single value of a sensitive attribute, which is certain for their rows."""
+class ClassesAndRows:
+    """How many classes have a property, and their rows."""
 
     classes: int
     rows: int
@@ -83,7 +84,7 @@ class ClassFigures:
     rows: of the classes; suppressed rows count in discernibility and losses only.
     losses: mean information loss over rows, by quasi-identifier whose labels cover values.
     released_losses: the same over the rows of the classes only.
-    homogeneous: by sensitive attribute.
+    homogeneous, similar, unlike: by sensitive attribute; see `PartialFigures.counts`.
     more_losses: means like `losses`, of the additional losses that were requested.
     more: guarantees for the additional criteria that were requested.
     coarse: (classes, their rows) with labels coarser than allowed, by quasi-identifier; only where there are any.
@@ -100,7 +101,9 @@ class ClassFigures:
     discernibility: int
     losses: Mapping[str, float]
     released_losses: Mapping[str, float]
-    homogeneous: Mapping[str, Homogeneous]
+    homogeneous: Mapping[str, ClassesAndRows]
+    similar: Mapping[str, ClassesAndRows]
+    unlike: Mapping[str, ClassesAndRows]
     guarantees: tuple[Guarantee, ...]
     more_losses: tuple[float, ...] = ()
     more: tuple[Guarantee, ...] = ()
@@ -221,9 +224,9 @@ def _histograms(
 
 
 def criteria_of(a: JudgedAttribute) -> list[Criterion]:
-    """The criteria of a sensitive attribute. t, distinct and entropy are reported without a requirement, too."""
+    """The criteria of a sensitive attribute. All but the recursive one are reported without a requirement, too."""
     l, t, distinct = a.settings.l, a.settings.t, a.column("distinct")  # noqa: E741 - the field's name for it
-    closeness = DistanceCriterion(
+    closeness = ExactCriterion(
         measure="t-closeness",
         attribute=a.name,
         required=t,
@@ -250,6 +253,18 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
             figure=a.column("entropy"),
             broken=None if l.entropy is None else (a.column("exact_entropy"), 0),
         ),
+        Criterion(
+            measure="frequency l-diversity",
+            attribute=a.name,
+            required=l.frequency,
+            figure=a.column("frequency"),
+            broken=None if l.frequency is None else (a.column("exact_frequency"), 0),
+        ),
+        _likeness(a),
+        Criterion(measure="delta-disclosure", attribute=a.name, required=None, figure=a.column("delta"), largest=True),
+        Criterion(
+            measure="KL divergence", attribute=a.name, required=None, figure=a.column("divergence"), largest=True
+        ),
     ]
     if l.recursive is not None:
         margin = a.column("recursive_margin")
@@ -264,6 +279,23 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
             )
         )
     return criteria
+
+
+def _likeness(a: JudgedAttribute) -> Criterion:
+    """The criterion of beta-likeness; exact if a beta is required."""
+    measure, figure = "beta-likeness", a.column("beta")
+    if a.settings.beta is None:
+        return Criterion(measure=measure, attribute=a.name, required=None, figure=figure, largest=True)
+    return ExactCriterion(
+        measure=measure,
+        attribute=a.name,
+        required=a.settings.beta,
+        figure=figure,
+        broken=(a.column("exact_beta"), 0),
+        numerator=a.column("likeness_numerator"),
+        unit=1,
+        size=a.column("likeness_denominator"),
+    )
 
 
 def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, more: int) -> ClassFigures:
@@ -291,7 +323,10 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         discernibility=total.sums["squares",] + suppressed * (rows + suppressed),
         losses=dict(zip(covering, means, strict=False)),
         released_losses={name: loss / rows for name, loss in zip(covering, lost, strict=False)},
-        homogeneous={name: Homogeneous(*count) for name, count in total.counts["homogeneous",].items()},
+        **{
+            what: {name: ClassesAndRows(*count) for name, count in total.counts[what,].items()}
+            for what in ("homogeneous", "similar", "unlike")
+        },
         guarantees=tuple(guarantees[: len(guarantees) - more]),
         more=tuple(guarantees[len(guarantees) - more :]),
         coarse={name: count for name, count in total.counts["coarse",].items() if count[0]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,8 @@ class Criterion:
     """A figure that every class has, its bound, and the guarantee that it is reported as.
 
     measure, attribute, required: see Guarantee.
-    figure: its column of the class table; the smallest value is the worst.
+    figure: its column of the class table.
+    largest: whether the largest value is the worst, and not the smallest.
     broken: the column and the bound below which a class breaks the guarantee; None without a requirement.
     reached: whether a class at the bound breaks it, too.
     """
@@ -67,6 +69,7 @@ class Criterion:
     figure: str
     broken: tuple[str, int] | None = None
     reached: bool = False
+    largest: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -83,8 +86,9 @@ class Criterion:
 
     def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
         """(the rank of the worst classes, their rows)."""
-        worst = pc.min(classes[self.figure])
-        return worst.as_py(), _where(pc.equal(classes[self.figure], worst))
+        worst = (pc.max if self.largest else pc.min)(classes[self.figure])
+        rank = -worst.as_py() if self.largest else worst.as_py()
+        return rank, _where(pc.equal(classes[self.figure], worst))
 
     def worst_class(self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]) -> WorstClass:
         """The worst class; of several the smallest, then the first by its labels. sizes: shape (classes,)."""
@@ -94,17 +98,20 @@ class Criterion:
 
     def achieved(self, rank: Any) -> Any:
         """The figure to report for a worst class of this rank; for recursive diversity, whether it holds."""
-        return rank > 0 if self.measure.startswith("recursive") else rank
+        if self.measure.startswith("recursive"):
+            return rank > 0
+        return -rank if self.largest else rank
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistanceCriterion(Criterion):
-    """A distance, of which the largest is the worst.
+class ExactCriterion(Criterion):
+    """A figure that is a fraction, such as a distance, of which the largest is the worst.
 
-    figure: a correctly rounded double, so the largest distance has the largest double.
-    numerator: the column of the exact figure: numerator / (unit * size) is the distance. size: its column.
+    figure: a correctly rounded double, so the largest fraction has the largest double.
+    numerator: the column of the exact figure: numerator / (unit * size) is the fraction. size: its column.
     """
 
+    largest: bool = True
     numerator: str
     unit: int
     size: str = "size"
@@ -118,14 +125,14 @@ class DistanceCriterion(Criterion):
         """See Criterion. Compares equal doubles as exact fractions."""
         rows = _where(pc.equal(classes[self.figure], pc.max(classes[self.figure])))
         numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, self.size))
-        exact = {pair: Fraction(int(pair[0]), self.unit * pair[1]) for pair in set(zip(numerators, sizes, strict=True))}
+        exact = {pair: self._exact(*pair) for pair in set(zip(numerators, sizes, strict=True))}
         most = max(exact.values())
         same = [exact[pair] == most for pair in zip(numerators, sizes, strict=True)]
         return -most, rows[same]
 
-    def achieved(self, rank: Any) -> Any:
-        """See Criterion."""
-        return -rank
+    def _exact(self, numerator: Any, size: Any) -> Fraction | float:
+        """The fraction; infinite over 0."""
+        return Fraction(int(numerator), self.unit * int(size)) if size else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +141,9 @@ class PartialFigures:
 
     sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows; ("guessed", attribute),
         rows with the most frequent value of their class.
-    counts: (classes, their rows): ("all",); ("homogeneous",) by attribute with one value only; ("coarse",) by
-        quasi-identifier with labels coarser than its limit; ("broken",) by criterion; and each histogram by bin.
+    counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only, ("similar",) with
+        similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier with labels coarser
+        than its limit; ("broken",) by criterion; and each histogram by bin.
     worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
     """
@@ -180,7 +188,9 @@ class FigureRequest:
     def columns(self) -> list[str]:
         """The columns of the class table that it needs."""
         of_attributes = [
-            measure_column(m, name) for m in ("distinct", "emd", "mode", "gain") for name in self.attributes
+            measure_column(m, name)
+            for m in ("distinct", "emd", "mode", "gain", "similar", "delta")
+            for name in self.attributes
         ]
         of_criteria = [column for criterion in self.criteria for column in criterion.columns]
         return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria]))
@@ -195,7 +205,11 @@ class FigureRequest:
             sums["lost", i] = int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum())
         for name in self.attributes:
             sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
-        single = {name: pc.equal(classes[measure_column("distinct", name)], 1) for name in self.attributes}
+        found = {
+            "homogeneous": lambda name: pc.equal(classes[measure_column("distinct", name)], 1),
+            "similar": lambda name: classes[measure_column("similar", name)],
+            "unlike": lambda name: pc.is_inf(classes[measure_column("delta", name)]),
+        }
         coarse = {
             name: limit.broken([published.field(column) for column in columns])
             for name, (limit, columns) in self.limits.items()
@@ -204,8 +218,11 @@ class FigureRequest:
             sums=sums,
             counts={
                 ("all",): {0: (len(sizes), int(sizes.sum()))},
-                ("homogeneous",): {
-                    name: _count(mask.to_numpy(zero_copy_only=False), sizes) for name, mask in single.items()
+                **{
+                    (what,): {
+                        name: _count(mask(name).to_numpy(zero_copy_only=False), sizes) for name in self.attributes
+                    }
+                    for what, mask in found.items()
                 },
                 ("coarse",): {name: _count(mask, sizes) for name, mask in coarse.items()},
                 ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},

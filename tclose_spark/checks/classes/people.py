@@ -1,8 +1,8 @@
-"""People in classes: k, l and t counted over people, from rows that say whose they are.
+"""People in classes: k, l, t and beta counted over people, from rows that say whose they are.
 
 A person counts once in each class. For l a person has the values of one row, the first in the order of their texts.
-Over people a row weighs one over the number of its person's rows. One shuffle brings the rows of a person together;
-then people add up by class like rows (see `tallies`).
+For t, beta and the frequency l, a row weighs one over the number of its person's rows. One shuffle brings the rows of a
+person together; then people add up by class like rows (see `tallies`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
-from tclose_spark.checks.classes.partial_figures import Criterion, DistanceCriterion
+from tclose_spark.checks.classes.partial_figures import Criterion, ExactCriterion
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
 from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expectations_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import coded, group_equal
 from tclose_spark.table.domains import TupleCounts
@@ -33,6 +34,13 @@ from tclose_spark.table.people import PERSON, PersonRows, whole_people
 MOST_UNITS = 1 << 55
 """What all people together weigh at most, so that exact numerators have 38 digits."""
 FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
+WEIGHTED = (
+    *("emd", "numerator", "margin", "frequency", "exact_frequency"),
+    *("beta", "exact_beta", "likeness_numerator", "likeness_denominator"),
+)
+"""Measures of an attribute in which a person weighs 1; the others count one row of a person."""
+ROWS_ONLY = ("delta-disclosure", "KL divergence")
+"""Measures that are of rows only."""
 OVER_PEOPLE = " over people"
 """How the names of measures end that count people."""
 
@@ -148,11 +156,11 @@ class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
     `people`: how many there are. `people_units`: what they weigh.
-    Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of the distance over
-    people, the others over one row of each person.
+    Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of distances and shares
+    over people, the others over one row of each person.
 
     attributes: over rows.
-    weighed: their distances over people, and what rounded weights leave of t.
+    weighed: their distances over people, and what rounded weights leave of t, beta and the frequency l.
     units: what a person weighs.
     several: whether some people have several rows.
     """
@@ -187,8 +195,8 @@ class JudgedPeople:
             names = [name for name, _ in a.fields()]
             by_share = dict(zip(names, weighed.measured(shares), strict=True))
             by_row = dict(zip(names, a.measured(one_each), strict=True))
-            distances = (a.column("emd"), a.column("numerator"), a.column("margin"))
-            arrays += [(by_share if name in distances else by_row)[name] for name in names if _is_kept(name)]
+            weighted = {a.column(measure) for measure in WEIGHTED}
+            arrays += [(by_share if name in weighted else by_row)[name] for name in names if _is_kept(name)]
         return arrays
 
     def criteria(self, k: int | None, of: Sequence[Criterion]) -> list[Criterion]:
@@ -198,7 +206,7 @@ class JudgedPeople:
             measure=f"k-anonymity{OVER_PEOPLE}", attribute=None, required=k, figure="people", broken=broken
         )
         units = {a.name: a.distance.scale * int(a.distance.table.sum()) for a in self.weighed}
-        return [people, *(_over_people(criterion, units) for criterion in of)]
+        return [people, *(_over_people(criterion, units) for criterion in of if criterion.measure not in ROWS_ONLY)]
 
 
 def judged_people(
@@ -217,10 +225,21 @@ def judged_people(
         sizes = np.array([int(str(size)) for _, size in by_value])
         codes, rows = np.array([place[value] for value, _ in by_value]), np.array([*by_value.values()])
         np.add.at(table, codes, rows * _weights(units, sizes))
-        t = a.settings.t if a.settings.t is None else a.settings.t - rounding
-        settings = a.settings.model_copy(update={"t": t})
+        settings = a.settings.model_copy(update=_rounded(a.settings, rounding))
         weighed.append(replace(a, distance=replace(a.distance, table=table), settings=settings))
     return JudgedPeople(tuple(attributes), tuple(weighed), units, max(by_size) > 1)
+
+
+def _rounded(settings: SensitiveAttribute, rounding: Fraction) -> dict[str, Any]:
+    """The t, beta and frequency l that rounded weights have to meet. Each of the four weights that the share of a value
+    is compared by is off by at most a quarter of `rounding`, as a share of itself.
+    """
+    t, beta, level = settings.t, settings.beta, settings.l.frequency
+    return {
+        "t": None if t is None else t - rounding,
+        "beta": None if beta is None else (1 + beta) * (1 - 2 * rounding) - 1,
+        "l": settings.l.model_copy(update={"frequency": None if level is None else level / (1 - 2 * rounding)}),
+    }
 
 
 def over_people(column: str) -> str:
@@ -230,7 +249,7 @@ def over_people(column: str) -> str:
 
 def _is_kept(column: str) -> bool:
     """Whether a column of an attribute is also made over people."""
-    return not column.startswith(("mode_", "gain_"))
+    return not column.startswith(("mode_", "gain_", "similar_", "delta_", "divergence_"))
 
 
 def _weights(units: int, sizes: IntArray) -> IntArray:
@@ -242,9 +261,10 @@ def _over_people(criterion: Criterion, units: Mapping[str, int]) -> Criterion:
     """A criterion of an attribute over people."""
     broken = criterion.broken and (over_people(criterion.broken[0]), criterion.broken[1])
     changed: dict[str, Any] = {"measure": criterion.measure + OVER_PEOPLE, "figure": over_people(criterion.figure)}
-    if isinstance(criterion, DistanceCriterion):
-        unit = units[str(criterion.attribute)]
-        changed |= {"numerator": over_people(criterion.numerator), "unit": unit, "size": "people_units"}
+    if isinstance(criterion, ExactCriterion):
+        changed |= {"numerator": over_people(criterion.numerator), "size": over_people(criterion.size)}
+    if isinstance(criterion, ExactCriterion) and criterion.size == "size":
+        changed |= {"unit": units[str(criterion.attribute)], "size": "people_units"}
     return replace(criterion, broken=broken, **changed)
 
 

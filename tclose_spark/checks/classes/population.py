@@ -17,7 +17,13 @@ from tclose_spark.checks.labels.fitting import MOST_JOINED, fitting_people, join
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
-from tclose_spark.measures.disclosure.population import PopulationSizes, Risk, population_risks, prosecutor_risk
+from tclose_spark.measures.disclosure.population import (
+    PopulationSizes,
+    Presence,
+    Risk,
+    population_risks,
+    prosecutor_risk,
+)
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques, estimate_uniques
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.table.arrays import IntArray
@@ -41,6 +47,7 @@ class PopulationRisks:
     alone: people alone in their class, whatever the population.
     uniques: estimates, if the population is one and some are alone.
     unique: those alone in their class whom alone the class fits in the population, if that is counted.
+    presence: delta-presence, if the population is listed and regions are known to be disjoint.
     """
 
     population: Population | None
@@ -51,6 +58,7 @@ class PopulationRisks:
     alone: int
     uniques: PopulationUniques | None = None
     unique: int | None = None
+    presence: Presence | None = None
 
     def broken(self, limits: RiskLimits) -> list[str]:
         """A line on each limit that a figure exceeds."""
@@ -82,6 +90,14 @@ class PopulationRisks:
         entry["uniques"] = {"sample": self.alone}
         if self.unique is not None:
             entry["uniques"]["sample_and_population"] = {"value": self.unique, "estimate": False}
+        if self.presence is not None:
+            entry["presence"] = {
+                "smallest": float(self.presence.smallest),
+                "smallest_exact": str(self.presence.smallest),
+                "largest": float(self.presence.largest),
+                "largest_exact": str(self.presence.largest),
+                "outside": self.presence.outside,
+            }
         if self.uniques is not None:
             found = self.uniques
             entry["uniques"]["population"] = {
@@ -113,12 +129,14 @@ def measure_risks(
     table: Table | None = None,
     listed: Table | None = None,
     what: str = "--population",
+    disjoint: bool = False,
 ) -> PopulationRisks:
     """The risks of the classes of a class table.
 
     counted: its column with the size of a class: `size` in records, or `people`.
     table: the published table, if the population is a weight. listed: the people, if it is a table.
     what: what an error names the population.
+    disjoint: whether regions of classes are known not to overlap.
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
@@ -130,7 +148,7 @@ def measure_risks(
     if population is None:
         return PopulationRisks(population=None, threshold=threshold, risks={"prosecutor": prosecutor}, alone=alone)
     people = Fraction(int(sizes @ number))
-    unique = None
+    unique, presence = None, None
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
         people /= population.fraction
@@ -142,6 +160,7 @@ def measure_risks(
         assert listed is not None
         of, people = _listed(classes, counted, quasi, hierarchies, listed, what)
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
+        presence = Presence.of(of.sizes, of.population, int(people)) if disjoint else None
     estimated = population.is_estimated and alone
     return PopulationRisks(
         population=population,
@@ -152,6 +171,7 @@ def measure_risks(
         alone=alone,
         uniques=estimate_uniques(sizes, number, int(sizes @ number) / people) if estimated else None,
         unique=unique,
+        presence=presence,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import EXACT, Classes, JudgedAttribute
-from tclose_spark.checks.classes.partial_figures import DistanceCriterion
+from tclose_spark.checks.classes.partial_figures import ExactCriterion
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
@@ -50,11 +50,11 @@ class TupleCloseness:
         return EqualDistance(self.counts)
 
     @property
-    def criterion(self) -> DistanceCriterion:
+    def criterion(self) -> ExactCriterion:
         """The distance of the tuples of these attributes from the table's, in the worst class. t-closeness of each
         attribute alone promises less for several together.
         """
-        return DistanceCriterion(
+        return ExactCriterion(
             measure="t-closeness of tuples",
             attribute=" and ".join(self.names),
             required=None,

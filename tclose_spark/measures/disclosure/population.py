@@ -48,6 +48,30 @@ class PopulationSizes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Presence:
+    """delta-presence (Nergiz et al. 2007): the chance that a person of the population is in the table. Each person fits
+    one class at most.
+
+    smallest, largest: for people who fit a class. outside: how many people fit none; they are not in the table.
+    """
+
+    smallest: Fraction
+    largest: Fraction
+    outside: int
+
+    @staticmethod
+    def of(sizes: IntArray, population: IntArray, people: int) -> Presence:
+        """Of classes of f records which F people of the population fit, shapes (classes,), of so many people.
+
+        >>> Presence.of(np.array([2, 3]), np.array([4, 3]), 10)
+        Presence(smallest=Fraction(1, 2), largest=Fraction(1, 1), outside=3)
+        """
+        pairs = np.unique(np.stack([sizes, np.maximum(sizes, population)]), axis=1).T.tolist()
+        shares = [Fraction(*pair) for pair in pairs]
+        return Presence(smallest=min(shares), largest=max(shares), outside=people - int(population.sum()))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Risk:
     """What one adversary achieves, as shares.
 

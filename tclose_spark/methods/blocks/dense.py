@@ -9,7 +9,8 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes
+from tclose_spark.measures.likeness import caps
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, are_capped
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
 from tclose_spark.methods.method import require_rows
@@ -43,8 +44,8 @@ class Dense:
             )
 
     def require_reachable(self) -> None:
-        """Raises UnreachableError if even the whole table has fewer than k rows (or people), or fewer values than
-        distinct l.
+        """Raises UnreachableError if even the whole table has fewer than k rows (or people), fewer values than distinct
+        l, or a value that is too frequent for the frequency l.
         """
         require_rows(self.k, self.attributes)
         counted = self.attributes if self.attributes.people is None else of_first_rows(self.attributes)
@@ -87,11 +88,24 @@ class Dense:
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
+            caps=self._caps(largest, longest),
             first=np.zeros(0, dtype=np.int64),
             weight=np.zeros(0, dtype=np.int64),
             most=np.zeros(0),
+            shares=np.zeros((0, 0)),
         )
         return plain if self.attributes.people is None else self._of_people(plain, self.attributes.people)
+
+    def _caps(self, largest: int, longest: int) -> IntArray:
+        """`Requirement.caps` of classes of up to `largest` rows."""
+        if not any(a.has_caps for a in self.attributes.sensitive):
+            return np.zeros((2, 0, 0), dtype=np.int64)
+        result = np.zeros((2, len(self.attributes.sensitive), longest), dtype=np.int64)
+        result[0] = 1
+        for a in self.attributes.sensitive:
+            most, of = caps(self.attributes.likened_table(a), a.beta, a.l.frequency, largest)
+            result[0, a.column, : len(most)], result[1, a.column, : len(of)] = most, of
+        return result
 
     def _of_people(self, plain: Requirement, people: CellPeople) -> Requirement:
         """The requirement of people, beside that of rows."""
@@ -100,12 +114,16 @@ class Dense:
         for counts, each in zip(tables, (rows, rows * people.first, rows * weight), strict=True):
             for attribute, codes in enumerate(plain.codes.T):
                 np.add.at(counts[attribute], codes, each)
+        of_people, shares = PeopleRequirement(self.attributes, self.k), np.full(plain.caps.shape[1:], np.inf)
         margin = MARGIN + (2 / people.share.min() + plain.domains.max()) / ONE  # weights and expected ones are rounded
+        for a in self.attributes.sensitive if plain.caps.size else ():
+            shares[a.column, : len(a.domain.values)] = of_people.largest_shares(a, margin)
         return plain._replace(
             tables=tables.reshape(-1, plain.tables.shape[1]),
             first=np.ascontiguousarray(people.first),
             weight=weight,
             most=np.array([np.inf if a.t is None else float(a.t) - margin for a in self.attributes.sensitive]),
+            shares=shares,
         )
 
     def holds(self, cells: IntArray) -> bool:
@@ -123,6 +141,8 @@ class Dense:
             values = np.zeros(len(a.domain.counts), dtype=np.int64)
             np.add.at(values, self.attributes.cells[:, a.column], cells)
             if np.count_nonzero(values) < (a.l.distinct or 1):
+                return False
+            if a.has_caps and not are_capped(Histograms.dense(values[None, :]), a, self.attributes.likened_table(a))[0]:
                 return False
             if a.t is not None:
                 numerator = int(a.distance.numerators(Histograms.dense(values[None, :]))[0])

@@ -60,12 +60,45 @@ def distinct_holds(attribute: int, counts: IntArray, requirement: Requirement) -
 
 
 @kernel
+def caps_hold(attribute: int, counts: IntArray, size: int, requirement: Requirement) -> bool:
+    """Whether no value of one attribute is above its cap. counts: by value of this attribute."""
+    caps = requirement.caps
+    if caps.shape[1] == 0:
+        return True
+    for value in range(requirement.domains[attribute]):
+        if caps[1, attribute, value] * counts[value] > caps[0, attribute, value] * size:
+            return False
+    return True
+
+
+@kernel
+def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirement) -> float:
+    """How much of the way from its share of the table to its cap the share of a value is, at most: 1 at the cap. A
+    float.
+    """
+    caps, worst = requirement.caps, 0.0
+    if caps.shape[1] == 0:
+        return worst
+    for value in range(requirement.domains[attribute]):
+        most, of = caps[0, attribute, value], caps[1, attribute, value]
+        if of > 0:
+            expected = requirement.tables[attribute, value] / requirement.rows
+            rise, room = counts[value] / size - expected, most / of - expected
+            if rise > 0.0:
+                ratio = rise / room if room > 0.0 else np.inf
+                worst = max(worst, min(ratio, 1.0) if of * counts[value] <= most * size else ratio)
+    return worst
+
+
+@kernel
 def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> bool:
     """Whether a class of `size` rows meets the requirement, exactly."""
     if size < requirement.k:
         return False
     for attribute in range(len(requirement.domains)):
         if not distinct_holds(attribute, counts[attribute], requirement):
+            return False
+        if not caps_hold(attribute, counts[attribute], size, requirement):
             return False
         if not distance_holds(attribute, counts[attribute], size, requirement, excess):
             return False
@@ -83,8 +116,24 @@ def people_hold(counts: IntArray, requirement: Requirement, excess: IntArray) ->
     for attribute in range(attributes):
         if not distinct_holds(attribute, counts[attributes + attribute], requirement):
             return False
+        if requirement.shares.shape[0] > 0 and not shares_hold(
+            attribute, counts[2 * attributes + attribute], requirement
+        ):
+            return False
         most = requirement.most[attribute]
         if most < np.inf and distance_over_people(attribute, counts, requirement, excess) > most:
+            return False
+    return True
+
+
+@kernel
+def shares_hold(attribute: int, people: IntArray, requirement: Requirement) -> bool:
+    """Whether no value of one attribute is above its cap over people. people: what they weigh, by value."""
+    size = 0
+    for value in range(requirement.domains[attribute]):
+        size += people[value]
+    for value in range(requirement.domains[attribute]):
+        if people[value] > requirement.shares[attribute, value] * size:
             return False
     return True
 
@@ -112,9 +161,12 @@ def distance_over_people(attribute: int, counts: IntArray, requirement: Requirem
 
 @kernel
 def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, excess: IntArray) -> float:
-    """The largest EMD / t of an attribute; a class is within its t at 1. A float, for schedules and figures only."""
+    """The largest EMD / t of an attribute, or `cap_ratio` if it is larger; a class is within both at 1. A float, for
+    schedules and figures only.
+    """
     worst = 0.0
     for attribute in range(len(requirement.domains)):
+        worst = max(worst, cap_ratio(attribute, counts[attribute], size, requirement))
         limit = requirement.limits[attribute, size]
         if limit == ANYTHING:
             continue

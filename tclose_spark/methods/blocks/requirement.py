@@ -26,8 +26,9 @@ ONE = 1 << 30
 
 @structure
 class Requirement(NamedTuple):
-    """The requirement of every class: at least k rows, and for each sensitive attribute its t and its distinct l. If
-    people are counted (see `methods.people`): at least k people, each distinct l over people, each t over people too.
+    """The requirement of every class: at least k rows, and for each sensitive attribute its t, its distinct l and its
+    caps (frequency l and beta). If people are counted (see `methods.people`): at least k people, each distinct l over
+    people, each t and each cap over people too.
 
     Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people.
     """
@@ -46,10 +47,15 @@ class Requirement(NamedTuple):
     # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is numerator /
     # (scale * n * s), shape (attributes, largest size + 1).
     limits: IntArray
+    # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see `measures.likeness.caps`), shape (2,
+    # attributes, largest domain); (2, 0, 0) without any cap.
+    caps: IntArray
     # If people are counted, otherwise empty:
     first: IntArray  # 1 if a row of the cell is the first of its person, otherwise 0, shape (cells,)
     weight: IntArray  # ONE over the number of rows of its person, shape (cells,)
     most: FloatArray  # the largest distance over people, below t by what rounding changes, shape (attributes,)
+    # The largest share of each value over people, likewise, shape (attributes, largest domain); (0, 0) without a cap.
+    shares: FloatArray
 
 
 def metrics_of(requirement: Requirement) -> NDArray[np.int8]:

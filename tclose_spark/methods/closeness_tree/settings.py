@@ -28,7 +28,8 @@ def _overlap(value: Any) -> Any:
 class ClosenessTree(MethodSettings):
     """Carve a tree of valid classes, then exchange rows."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     counts_people: ClassVar[bool] = True
     name: Literal["closeness_tree"] = "closeness_tree"
     """The method."""

@@ -148,5 +148,8 @@ def _hold(attributes: ResolvedAttributes, k: int, stack: Stack, blocks: int) -> 
         return False
     reached = [maximum_emd(stack, attributes.cells[:, a.column], a.distance, blocks) for a in sensitive]
     return reaches(sensitive, reached) and all(
-        is_diverse(compositions(stack, attributes.cells[:, a.column], a.distance, blocks), a) for a in sensitive
+        is_diverse(
+            compositions(stack, attributes.cells[:, a.column], a.distance, blocks), a, attributes.likened_table(a)
+        )
+        for a in sensitive
     )

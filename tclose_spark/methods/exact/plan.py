@@ -165,14 +165,14 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     share = share[share.any(axis=1)]
     if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
         raise UnreachableError(
-            "method: exact found classes that miss a t by less than its solver's tolerance of about 0.000001; require "
-            "a t with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
+            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance of about "
+            "0.000001; require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
         )
     return float(program.cost[: len(found)] @ found), bound, share
 
 
 def _no_classes() -> UnreachableError:
-    return UnreachableError("privacy: no classes hold k, every t, every l and every coarsest; require less")
+    return UnreachableError("privacy: no classes hold k, every t, l, beta and coarsest; require less")
 
 
 def _too_large(size: str) -> UnreachableError:

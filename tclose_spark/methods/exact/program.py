@@ -9,6 +9,7 @@ the table's n, and s the rows of the class:
     p, q     what C_f is above or below its share                              C_f - s X_f / n = p - q
              t                                                                 sum over f of w_f (p + q) <= t z s
     u        whether a value occurs, for a distinct l                          u <= rows of it, sum of u >= l y(L)
+             a frequency l or a beta                                           C_v <= s min(1 / l, (1 + beta) N_v / n)
 
 The objective is the sum of x times the loss of the label. x, y and u are integers.
 """
@@ -22,6 +23,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
+from tclose_spark.measures.likeness import caps
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.exact.labels import Labels, TooManyLabelsError, all_labels
 from tclose_spark.table.arrays import FloatArray, IntArray
@@ -137,6 +139,9 @@ def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows:
             program.require_t(a, values)
         if (a.l.distinct or 1) > 1:
             program.require_distinct(values, a.l.distinct or 1)
+        if a.has_caps:
+            most, of = caps(attributes.likened_table(a), a.beta, a.l.frequency, attributes.rows)
+            program.require_shares(values, most / np.maximum(of, 1))
     return program.program
 
 
@@ -212,6 +217,19 @@ class ProgramBuilder:
         occurs = self._new(np.ones(len(pairs)), whole=True)
         self._at_most.add(np.zeros(len(pairs)), (each, occurs, 1), (np.searchsorted(pairs, key), self._x, -1))
         self._at_most.add(np.zeros(self._count), (owner, occurs, -1), (self._labels, self._open, distinct))
+
+    def require_shares(self, values: IntArray, most: FloatArray) -> None:
+        """Each value has at most this share of a class. values: of each kind, shape (kinds,). most: shape (m,)."""
+        key = self._label * len(most) + values[self._kind]
+        pairs = np.unique(key[most[values[self._kind]] < 1])
+        owner, value = np.divmod(pairs, len(most))
+        here = np.flatnonzero(np.isin(key, pairs))
+        each = np.arange(len(pairs))
+        self._at_most.add(
+            np.zeros(len(pairs)),
+            (np.searchsorted(pairs, key[here]), self._x[here], 1),
+            (each, self._size[owner], -most[value]),
+        )
 
     @property
     def program(self) -> Program:

@@ -12,7 +12,8 @@ from tclose_spark.runfile.registry import MethodSettings
 class Exact(MethodSettings):
     """The classes that lose least, with a proof (Liang and Yuan, Theorems 8 and 9). For small tables."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     for_small_tables: ClassVar[bool] = True
     name: Literal["exact"] = "exact"
     """The method."""

@@ -50,7 +50,7 @@ def class_losses(attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArra
 
 
 def classes_hold(attributes: ResolvedAttributes, cell: IntArray, rows: IntArray) -> BoolArray:
-    """Whether each group of rows has every t and every l, exactly, shape (groups,).
+    """Whether each group of rows has every t, every l and every beta, exactly, shape (groups,).
 
     cell: of each kind of row, shape (kinds,). rows: of each kind in each group, shape (groups, kinds); some in each.
     """
@@ -59,7 +59,7 @@ def classes_hold(attributes: ResolvedAttributes, cell: IntArray, rows: IntArray)
     for a in attributes.sensitive:
         values = attributes.cells[cell[kind], a.column]
         classes = Histograms.tally(owner, values, rows[owner, kind], len(rows), len(a.domain.values))
-        holds &= are_diverse(classes, a)
+        holds &= are_diverse(classes, a, attributes.likened_table(a))
         if a.t is not None:
             holds &= ~too_far(a.distance, a.distance.numerators(classes), a.t, classes.sizes)
     return holds

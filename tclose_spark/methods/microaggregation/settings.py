@@ -17,7 +17,8 @@ DIGITS = 2
 class Microaggregation(MethodSettings):
     """Microaggregation (Soria-Comas et al. 2015)."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta",)
     name: Literal["microaggregation"] = "microaggregation"
     """The method."""
     algorithm: Literal[1, 2, 3] = 3

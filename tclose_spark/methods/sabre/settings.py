@@ -12,7 +12,8 @@ from tclose_spark.runfile.registry import MethodSettings
 class Sabre(MethodSettings):
     """SABRE (Cao et al. 2011)."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta",)
     name: Literal["sabre"] = "sabre"
     """The method."""
     bounds: Literal["measured", "proven"] = "measured"

@@ -10,7 +10,8 @@ from tclose_spark.runfile.registry import MethodSettings
 class StackAndDeal(MethodSettings):
     """Stack & Deal (Gowda 2023, ch. 3 and 5)."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     name: Literal["stack_and_deal"] = "stack_and_deal"
     """The method."""
     stack_order: Literal["value", "frequency", "best"] | None = None

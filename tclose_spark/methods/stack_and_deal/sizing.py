@@ -23,6 +23,7 @@ from tclose_spark.methods.dealing.stacks import Stack, compositions
 from tclose_spark.methods.method import PlanningInput, require_rows
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of, kernel_distances
 from tclose_spark.methods.stack_and_deal.lower_bounds import lower_bound
+from tclose_spark.runfile.attributes import LEAST_T
 
 LOOK_BEYOND_CELLS = 2_000  # and not at all where a look takes long
 LOOK_BEYOND = 10  # sizes looked at after the first that fits, so that a user sees how it goes on
@@ -57,7 +58,7 @@ def layered_deal(attributes: ResolvedAttributes, stack: Stack, e: int) -> Layere
     """The layers of a stack dealt to e classes. EMD / t counts for attributes with a t; EMD counts if there is none."""
     sensitive = attributes.sensitive
     none = all(a.t is None for a in sensitive)
-    weights = [1.0 if none else 0.0 if a.t is None else float(1 / a.t) for a in sensitive]
+    weights = [1.0 if none else 0.0 if a.t is None else float(1 / (a.t or LEAST_T)) for a in sensitive]
     groups = min(groups_of(stack.rows), e)
     starts = np.arange(groups + 1, dtype=np.int64) * e // groups
     return LayeredDeal(stack, attributes.cells, kernel_distances([a.distance for a in sensitive], weights), starts)
@@ -99,18 +100,17 @@ def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[F
             codes, ones = given.attributes.cells[cells, a.column], np.ones(len(cells), dtype=np.int64)
             part = Histograms.tally(classes, codes, ones, int(classes.max()) + 1, len(a.distance.table))
             emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
-            diverse = diverse and is_diverse([part], a)
+            diverse = diverse and is_diverse([part], a, given.attributes.likened_table(a))
         if not reaches(attributes, emd):
             break
     return tuple(emd), diverse
 
 
 def _deals_diversely(given: PlanningInput, stack: Stack, attribute: ResolvedSensitive, e: int) -> bool:
-    if not attribute.l.model_dump(exclude_none=True):
+    if not attribute.is_conditioned:
         return True
-    return is_diverse(
-        compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e), attribute
-    )
+    classes = compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e)
+    return is_diverse(classes, attribute, given.attributes.likened_table(attribute))
 
 
 def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:
@@ -180,7 +180,7 @@ def _describe(given: PlanningInput, report: SizeReport) -> str:
         f"t = {float(reached):.4f} for {a.name}" + (f" (required: {float(a.t):g})" if a.t is not None else "")
         for a, reached in zip(sensitive, report.emd or report.bounds, strict=True)
     ]
-    diverse = report.holds or not any(a.l.model_dump(exclude_none=True) for a in sensitive)
-    lacking = "" if diverse else ", and the required l may be missing"
+    diverse = report.holds or not any(a.is_conditioned for a in sensitive)
+    lacking = "" if diverse else ", and the required l or beta may be missing"
     reach = "reach" if report.emd else "cannot do better than"
     return f"classes of size {report.size} {reach} {' and '.join(parts)}{lacking}"

@@ -77,7 +77,7 @@ def _require_reachable(requirement: GroupRequirement) -> None:
     attributes = requirement.attributes
     require_rows(requirement.k, attributes)
     if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
-        asked = [a.name for a in attributes.sensitive if any(required is not None for _, required in a.l)]
+        asked = [a.name for a in attributes.sensitive if a.is_conditioned]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
         raise UnreachableError(f"{keys}: even all rows as one class do not have the required l; require less")
 

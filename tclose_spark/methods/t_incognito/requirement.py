@@ -1,4 +1,4 @@
-"""Which groups of a frequency set are classes: k rows, every t and every l, in exact integers.
+"""Which groups of a frequency set are classes: k rows, every t, every l and every beta, in exact integers.
 
 What the search may prune by, with A a union of groups B:
 
@@ -7,6 +7,7 @@ What the search may prune by, with A a union of groups B:
     entropy l                    likewise: entropy is concave
     recursive l                  likewise: r_1 of A is at most the sum of those of the B, its tail at least that of
                                  their tails
+    frequency l, beta            likewise: what caps the shares of values in each B caps those in A
 
 So where no row may be suppressed, a node that is coarser than one that holds, or has fewer of its quasi-identifiers,
 holds as well (generalization and subset property). With a suppression limit it need not: a coarser node may have one
@@ -91,7 +92,7 @@ class GroupRequirement:
             histograms = self._histograms(groups, a)
             if a.t is not None and a.t < 1:
                 broken = broken | too_far(*self._distances(a, histograms, cell_rows), a.t, histograms.sizes)
-            broken = broken | ~are_diverse(histograms, a)
+            broken = broken | ~are_diverse(histograms, a, self.attributes.likened_table(a, cell_rows))
         if self._people is not None:
             broken = broken | self._people.broken(groups.group, groups.cell, groups.rows, groups.groups, cell_rows)
         return broken

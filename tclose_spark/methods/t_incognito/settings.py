@@ -10,7 +10,8 @@ from tclose_spark.runfile.registry import MethodSettings
 class TIncognito(MethodSettings):
     """Full-domain recoding (Li, Li and Venkatasubramanian 2007, section 4; Weber 2.3.1 and 2.1.4)."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive")
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "entropy", "recursive", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     counts_people: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
     name: Literal["t_incognito"] = "t_incognito"

@@ -10,7 +10,8 @@ from tclose_spark.runfile.registry import MethodSettings
 class TMondrian(MethodSettings):
     """Split at the median of the widest quasi-identifier, as long as all sides hold. It has no settings."""
 
-    makes_l: ClassVar[tuple[str, ...]] = ("distinct",)
+    makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
+    makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")
     counts_people: ClassVar[bool] = True
     disjoint: ClassVar[bool] = True
     cuts_at_medians: ClassVar[bool] = True

@@ -153,7 +153,7 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
 
     Raises:
         ConfigurationError: if the attributes differ, or the suppressed people of a release are a public class.
-        UnreachableError: if k, a t or an l is stricter than that of a release.
+        UnreachableError: if k, a t, an l or a beta is stricter than that of a release.
     """
     sensitive = spec.attributes.sensitive_attributes
     for number, entry in enumerate(history, start=1):
@@ -172,6 +172,9 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
             t = entry["t"][name]
             weaker += [f"t of {name}"] if one.t is not None and (t is None or Fraction(t) > one.t) else []
             weaker += [f"l of {name}"] if (one.l.distinct or 1) > entry["distinct"].get(name, 1) else []
+            level, beta = entry.get("frequency", {}).get(name, 1), entry.get("beta", {}).get(name)
+            weaker += [f"l of {name}"] if float(one.l.frequency or 1) > level else []
+            weaker += [f"beta of {name}"] if one.beta is not None and (not beta or Fraction(beta) > one.beta) else []
         if weaker:
             raise UnreachableError(
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, whose atoms cannot be "

@@ -15,7 +15,6 @@ from tclose_spark.engine.tables import task_sum
 from tclose_spark.measures.disclosure.refused_cuts import Disclosure, disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
-from tclose_spark.runfile.attributes import Diversity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -57,7 +56,7 @@ class RefusedCuts:
     @staticmethod
     def of(session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes) -> RefusedCuts | None:
         """The counter of a run; None if regions may overlap, or if anything but k and t over rows can refuse cuts."""
-        plain = spec.privacy.n is None and not any(a.l != Diversity() for a in attributes.sensitive)
+        plain = spec.privacy.n is None and not any(a.is_conditioned for a in attributes.sensitive)
         plain = plain and spec.attributes.person is None and not spec.privacy.joint
         if not (plain and spec.method.promises_disjoint):
             return None

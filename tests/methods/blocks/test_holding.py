@@ -13,6 +13,7 @@ from strategies import drawn
 from requirements import distances_and_classes, requirement_of
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.measures.likeness import caps
 from tclose_spark.methods.blocks.holding import (
     add_cell,
     closeness_ratio,
@@ -63,6 +64,36 @@ def test_closeness_ratios_are_those_of_measures(drawn_classes):
         ratio = closeness_ratio(counts[None, :], size, requirement, space)
         assert ratio >= 3 * float(numerator) / (distance.scale * requirement.rows * size) * (1 - 1e-12)
         assert holds(counts[None, :], size, requirement, space) == (ratio <= 1)  # the limit is rounded down
+
+
+@drawn(200)
+@given(
+    distances_and_classes(),
+    st.none() | st.fractions(Fraction(1, 9), 4, max_denominator=9),
+    st.none() | st.fractions(1, 4, max_denominator=4),
+)
+def test_caps_are_those_that_fractions_say(drawn_classes, beta, level):
+    distance, classes = drawn_classes
+    plain, n = requirement_of([distance], [None]), int(distance.table.sum())
+    requirement = plain._replace(caps=np.stack(caps(distance.table, beta, level, n))[:, None, :])
+    space = work_space(requirement)
+    for counts in classes:
+        size = int(counts.sum())
+        shares = [
+            (Fraction(int(c), size), Fraction(int(whole), n)) for c, whole in zip(counts, distance.table, strict=True)
+        ]
+        within = all((beta is None or p <= (1 + beta) * q) and (level is None or p <= 1 / level) for p, q in shares)
+        assert holds(counts[None, :], size, requirement, space) == within
+        assert (closeness_ratio(counts[None, :], size, requirement, space) <= 1) == within
+
+
+def test_a_cap_of_too_many_digits_is_rounded_down():
+    table, beta = np.array([1, 10**9]), Fraction(10**9 + 1, 10**9)
+    most, of = caps(table, beta, None, largest=2**40)
+    exact = (1 + beta) / (10**9 + 1)
+    assert Fraction(int(most[0]), int(of[0])) < exact
+    assert exact - Fraction(int(most[0]), int(of[0])) < Fraction(1, 2**21)
+    assert int(of[0]) * 2**40 <= 2**62
 
 
 def test_without_a_t_any_distance_is_allowed():

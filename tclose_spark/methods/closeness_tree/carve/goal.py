@@ -5,6 +5,7 @@ Nothing here is exact. A split is checked in integers before it is used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,9 @@ class Goal(NamedTuple):
     # The estimated numerator that bins hide in a part, by its rows, shape (attributes, largest size + 1); (attributes,
     # 1) and 0 without such bins.
     hidden: FloatArray
+    # How far the share of each value may rise above `target` to its cap, infinite without one, shape (attributes,
+    # largest domain); (attributes, 0) without any cap. A bin may have what its values may.
+    room: FloatArray
 
 
 @structure
@@ -95,7 +99,22 @@ def goal_of(requirement: Requirement) -> Goal:
         heights=requirement.heights,
         shares=shares,
         hidden=hidden,
+        room=_room(requirement, bins, target),
     )
+
+
+def _room(requirement: Requirement, bins: Sequence[DomainBins], target: FloatArray) -> FloatArray:
+    """`Goal.room`."""
+    if not requirement.caps.size:
+        return np.zeros((len(bins), 0))
+    room = np.full(target.shape, np.inf)
+    for s, (bin_of, _, _) in enumerate(bins):
+        most, of = requirement.caps[:, s, : len(bin_of)]
+        share = np.where(of > 0, most / np.maximum(of, 1), np.inf)
+        m = int(bin_of.max()) + 1
+        cap = np.bincount(bin_of, share, m)
+        room[s, :m] = np.where(cap < 1, cap - target[s, :m], np.inf)
+    return np.maximum(room, 1e-12)
 
 
 def _bins(requirement: Requirement, s: int) -> DomainBins:
@@ -156,10 +175,24 @@ def hidden_numerator(s: int, size: float, goal: Goal) -> float:
 
 
 @kernel
+def worst_cap(s: int, values: FloatArray, size: float, goal: Goal) -> tuple[float, int]:
+    """(how much of the way to its cap the share of a value of attribute s is, at most: 1 at the cap; which value)."""
+    largest, value = 0.0, -1
+    for v in range(goal.domains[s] if goal.room.shape[1] > 0 else 0):
+        ratio = (values[v] / size - goal.target[s, v]) / goal.room[s, v]
+        if ratio > largest:
+            largest, value = ratio, v
+    return largest, value
+
+
+@kernel
 def worst(values: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int]:
     """(the largest closeness ratio of an attribute, which one it is) of `size` rows with these counts by value."""
     largest, attribute = 0.0, 0
     for s in range(len(goal.unit)):
+        capped, _ = worst_cap(s, values[s], size, goal)
+        if capped > largest:
+            largest, attribute = capped, s
         if goal.unit[s] == np.inf:
             continue
         m = goal.domains[s]

@@ -33,6 +33,16 @@ def gradient(s: int, values: FloatArray, size: float, goal: Goal, scratch: Scrat
 
 
 @kernel
+def cap_gradient(s: int, values: FloatArray, size: float, worst: int, goal: Goal, scratch: Scratch) -> None:
+    """Set scratch.gradient[v] to the excess rows of v in attribute s, in what the cap of the value `worst` leaves for
+    each row that the cap of v leaves.
+    """
+    for v in range(goal.domains[s]):
+        excess = values[v] - size * goal.target[s, v]
+        scratch.gradient[v] = excess * goal.room[s, worst] / goal.room[s, v]
+
+
+@kernel
 def sign_of(x: float) -> float:
     """1, -1 or 0."""
     return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)

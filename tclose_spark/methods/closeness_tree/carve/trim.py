@@ -12,8 +12,8 @@ import numpy as np
 
 from tclose_spark.kernels import kernel
 from tclose_spark.methods.blocks.requirement import EQUAL, HIERARCHICAL
-from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator, worst
-from tclose_spark.methods.closeness_tree.carve.gradient import gradient
+from tclose_spark.methods.closeness_tree.carve.goal import Goal, Scratch, hidden_numerator, worst, worst_cap
+from tclose_spark.methods.closeness_tree.carve.gradient import cap_gradient, gradient
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 CHUNK = 0.05  # of the excess rows are taken at once; small last steps matter
@@ -78,7 +78,7 @@ def trim(
     size: rows of the part. bound: its `largest_part`. Rows only leave the part, so a lower limit can continue from a
     higher one.
     """
-    single, kind = len(goal.unit) == 1, goal.metric[0]
+    single, kind = len(goal.unit) == 1 and goal.room.shape[1] == 0, goal.metric[0]
     if single and kind == EQUAL:
         if bound < size - 1.0:
             size = trim_to_level(division, size, bound, goal)
@@ -89,10 +89,10 @@ def trim(
     s, codes, slope = 0, goal.codes, scratch.gradient
     while size >= least:
         sign, side, counts = 1.0, size, inside
-        ratio, s = gradient_of_worst(counts, side, goal, scratch)
+        ratio, s, unit = gradient_of_worst(counts, side, goal, scratch)
         if ratio <= limit * NEARLY:
             sign, side, counts = -1.0, max(rows - size, 0.5), outside
-            ratio, s = gradient_of_worst(counts, side, goal, scratch)
+            ratio, s, unit = gradient_of_worst(counts, side, goal, scratch)
             if ratio <= limit * NEARLY and side >= least:
                 return size
         best, most = -1, -np.inf
@@ -103,7 +103,7 @@ def trim(
                     best, most = c, g
         if best < 0:
             return 0.0
-        chunk = np.floor(CHUNK * (ratio - limit) * side * goal.t[s])
+        chunk = np.floor(CHUNK * (ratio - limit) * side * unit)
         if sign > 0.0 and goal.metric[s] == EQUAL:
             chunk = min(chunk, np.ceil(most))
         chunk = min(max(chunk, 1.0), part[best])
@@ -114,13 +114,19 @@ def trim(
 
 
 @kernel
-def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int]:
-    """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the attribute)."""
-    if len(goal.unit) == 1:
-        return gradient(0, counts[0], size, goal, scratch), 0
+def gradient_of_worst(counts: FloatArray, size: float, goal: Goal, scratch: Scratch) -> tuple[float, int, float]:
+    """Set scratch.gradient for the attribute with the largest closeness ratio; (the ratio, the attribute, the share of
+    a part that a ratio of 1 is).
+    """
+    if len(goal.unit) == 1 and goal.room.shape[1] == 0:
+        return gradient(0, counts[0], size, goal, scratch), 0, goal.t[0]
     ratio, s = worst(counts, size, goal, scratch)
+    capped, value = worst_cap(s, counts[s], size, goal)
+    if value >= 0 and capped >= ratio:
+        cap_gradient(s, counts[s], size, value, goal, scratch)
+        return capped, s, goal.room[s, value]
     gradient(s, counts[s], size, goal, scratch)
-    return ratio, s
+    return ratio, s, goal.t[s]
 
 
 @kernel

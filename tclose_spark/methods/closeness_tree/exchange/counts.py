@@ -61,6 +61,35 @@ def count_members(table: Table, partition: Partition, c: int) -> None:
 
 
 @kernel
+def within_caps(table: Table, partition: Partition, c: int, part: int, but: int, s: int, size: int) -> bool:
+    """Whether no value of attribute s is above its cap in class c, then of `size` rows.
+
+    part: a class whose counts are among those of c and are left out, or -1. but: the column of a value that is not
+        looked at, or -1.
+    """
+    caps, first = table.requirement.caps, table.first[s]
+    for at in range(first, first + partition.length[c, s] if caps.shape[1] > 0 else first):
+        column = partition.held[c, at]
+        value, rows = column - first, partition.counts[c, column]
+        if value >= table.requirement.domains[s] or column == but:
+            continue
+        if part >= 0:
+            rows -= partition.counts[part, column]
+        if caps[1, s, value] * rows > caps[0, s, value] * size:
+            return False
+    return True
+
+
+@kernel
+def below_cap(table: Table, partition: Partition, c: int, column: int, s: int, size: int) -> bool:
+    """Whether class c, then of `size` rows, may have another row in this column."""
+    caps, value = table.requirement.caps, column - table.first[s]
+    if caps.shape[1] == 0:
+        return True
+    return bool(caps[1, s, value] * (partition.counts[c, column] + 1) <= caps[0, s, value] * size)
+
+
+@kernel
 def values_without(table: Table, partition: Partition, c: int, part: int, s: int) -> int:
     """How many values of attribute s class c has without the rows of class `part`, whose counts are among its own."""
     values = 0

@@ -15,7 +15,7 @@ from tclose_spark.methods.closeness_tree.exchange.common import (
     numerator_after,
     numerator_of,
 )
-from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_row
+from tclose_spark.methods.closeness_tree.exchange.counts import add_row, below_cap, remove_row, within_caps
 from tclose_spark.methods.closeness_tree.exchange.excess import (
     change_excess,
     excess_after_swap,
@@ -42,6 +42,10 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
             and partition.present[c, s] <= table.requirement.distinct[s]
             and partition.counts[c, column] == 1
         ):
+            return np.inf
+        if side == JOIN and not below_cap(table, partition, c, column, s, size):
+            return np.inf
+        if side == LEAVE and not within_caps(table, partition, c, -1, column, s, size):  # the other shares rise
             return np.inf
         limit = table.requirement.limits[s, size]
         if limit == ANYTHING:
@@ -74,6 +78,8 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
             partition.present[c, s] - (partition.counts[c, out] == 1) + (partition.counts[c, into] == 0)
             < table.requirement.distinct[s]
         ):
+            return np.inf
+        if not below_cap(table, partition, c, into, s, partition.size[c]):
             return np.inf
         limit = table.requirement.limits[s, partition.size[c]]
         if limit != ANYTHING:

@@ -7,7 +7,7 @@ from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.requirement import ANYTHING
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
-from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_all, values_without
+from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_all, values_without, within_caps
 from tclose_spark.methods.closeness_tree.exchange.distances import measure, numerator_of_two
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
@@ -112,6 +112,10 @@ def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) 
         if partition.present[part, s] < distinct:
             return False
         if distinct > 1 and values_without(table, partition, c, part, s) < distinct:
+            return False
+        if not within_caps(table, partition, part, -1, -1, s, rows):
+            return False
+        if not within_caps(table, partition, c, part, -1, s, rest):
             return False
         if limits[rows] != ANYTHING and partition.total[part, s] > limits[rows]:
             return False

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from requirements import ROWS_ONLY
+from requirements import ROWS_ONLY, UNCAPPED
 from tclose_spark.kernels.widths import LabelWidths
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
@@ -89,6 +89,23 @@ def least_distinct(block: Block, classes: IntArray) -> list[int]:
     return [min(len(np.unique(codes[:, s])) for codes in members) for s in range(block.requirement.codes.shape[1])]
 
 
+def shares_of(block: Block, classes: IntArray) -> list[tuple[int, int, Fraction]]:
+    """(attribute, value, its largest share of a class), of those that occur."""
+    found: dict[tuple[int, int], Fraction] = {}
+    for c in np.unique(classes):
+        members = block.requirement.codes[block.cell[classes == c]]
+        for s in range(members.shape[1]):
+            for v, n in zip(*np.unique(members[:, s], return_counts=True), strict=True):
+                found[s, int(v)] = max(Fraction(int(n), len(members)), found.get((s, int(v)), Fraction(0)))
+    return [(s, v, share) for (s, v), share in found.items()]
+
+
+def is_capped(block: Block, classes: IntArray) -> bool:
+    """Whether no value has more of a class than its cap, by fractions."""
+    most, of = block.requirement.caps
+    return not most.size or all(share * int(of[s, v]) <= int(most[s, v]) for s, v, share in shares_of(block, classes))
+
+
 def width_of(widths: LabelWidths, j: int, codes: IntArray) -> float:
     """How wide the label of these codes is, by its weight, from the words of `LabelWidths`."""
     return float(widths.weights[j]) * _share(widths, j, int(codes.min()), int(codes.max()))
@@ -122,6 +139,8 @@ def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -
         k=k,
         distinct=np.array([distinct]),
         limits=exact_limits([t], [2], rows, rows),
+        **UNCAPPED,
+        **UNCAPPED,
         **ROWS_ONLY,
     )
 
@@ -187,6 +206,8 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         k=int(np.bincount(classes).min()),
         distinct=np.ones(len(kinds), np.int64),
         limits=np.zeros((len(kinds), n + 1), np.int64),
+        **UNCAPPED,
+        **UNCAPPED,
         **ROWS_ONLY,
     )
     block = Block(
@@ -200,6 +221,14 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         distinct=np.array([draw(st.integers(1, most)) for most in least_distinct(block, classes)]),
         limits=exact_limits(limited, [d.scale for d in distances], requirement.rows, n),
     )
+    if draw(st.booleans()):
+        caps = np.zeros((2, len(kinds), DOMAIN), np.int64)
+        caps[0] = 1
+        more = draw(st.sampled_from([Fraction(0), Fraction(1, 20)]))
+        for s, v, share in shares_of(block, classes):
+            if share + more < 1 and draw(st.integers(0, 3)):
+                caps[:, s, v] = (share + more).as_integer_ratio()
+        requirement = requirement._replace(caps=caps)
     return replace(block, requirement=requirement), classes, distances, ts
 
 
@@ -213,6 +242,7 @@ def assert_holds(start: Start, classes: IntArray) -> None:
     assert all(
         found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True)
     )
+    assert is_capped(block, classes)
     assert loss_of(block, classes) <= loss_of(block, before) + 1e-9
 
 
@@ -312,6 +342,7 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, da
             and all(
                 found >= least for found, least in zip(least_distinct(alone, one), requirement.distinct, strict=True)
             )
+            and is_capped(alone, one)
         )
 
     def costs(rows: list[int]) -> float:
