@@ -15,6 +15,7 @@ their union.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +110,9 @@ def caps(table: IntArray, beta: Fraction | None, level: Fraction | None, largest
     [[1, 1, 1], [4, 2, 2]]
     """
     n, most, of = int(table.sum()), np.full(len(table), 1, dtype=object), np.full(len(table), 1, dtype=object)
-    limits = [] if beta is None else [((1 + beta).numerator * table.astype(object), (1 + beta).denominator * n)]
+    limits: list[tuple[Any, int]] = (
+        [] if beta is None else [((1 + beta).numerator * table.astype(object), (1 + beta).denominator * n)]
+    )
     limits += [] if level is None else [(level.denominator, level.numerator)]
     for share, whole in limits:
         less = (share * of < most * whole).astype(bool)

@@ -163,7 +163,9 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
 def _filled(figure: Mapping[str, Any]) -> float:
     """The filled units of a bar that has the requirement at MARK."""
     achieved, required = figure["achieved"], figure["required"]
-    return round(min(BAR, MARK * achieved / required), 2) if required > 0 else BAR * (achieved > 0)
+    if required == 0:
+        return BAR if achieved else 0.0
+    return round(min(BAR, MARK * float(achieved) / float(required)), 2)
 
 
 def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:

@@ -182,7 +182,7 @@ def test_k_replaces_that_of_the_run_file_and_t_completes_it():
     assert (question.k, question.n, question.gain) == (7, 9, Fraction(1, 3))
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "0"}])
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"n": 0}, {"gain": "some"}, {"t": "little"}, {"t": "7"}, {"t": "-1"}])
 def test_what_completes_a_run_file_is_checked_like_the_rest(wrong: dict[str, Any]):
     (key,) = wrong
     with pytest.raises(ConfigurationError, match=key):

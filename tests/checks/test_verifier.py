@@ -131,6 +131,13 @@ def one_problem(verdict: Verdict, *parts: str) -> None:
     assert all(part in problem for part in parts), problem
 
 
+MEASURED = {
+    **{key: {"classes": 0, "rows": 0} for key in ("homogeneous", "similar", "unlike")},
+    **dict.fromkeys(("delta", "divergence"), 0.0),
+}
+"""Of classes with the distribution of the table."""
+
+
 @pytest.mark.on_spark
 def test_a_release_that_holds(judge: Judge) -> None:
     verdict = judge(RELEASE, t="0.0001", l={"distinct": 2}, great_expectations=True)
@@ -143,7 +150,7 @@ def test_a_release_that_holds(judge: Judge) -> None:
             "emd": "0",
             "distinct": 2,
             "entropy": 2.0,
-            "homogeneous": {"classes": 0, "rows": 0},
+            **MEASURED,
             "domain": {"size": 2, "values": ["flu", "gout"]},
             "unused": {"size": 0, "values": []},
         }
@@ -446,8 +453,7 @@ def test_suppressed_rows_are_a_class(judge: Judge) -> None:
     assert verdict.problems == ()
     figures = verdict.figures
     assert (figures["rows"], figures["classes"], figures["smallest_class"]) == (8, 2, 4)
-    certain = {"classes": 0, "rows": 0}
-    of_disease = {"emd": "0", "distinct": 2, "entropy": 2.0, "homogeneous": certain}
+    of_disease = {"emd": "0", "distinct": 2, "entropy": 2.0, **MEASURED}
     assert figures["suppressed"] == {"rows": 4, "attributes": {"disease": of_disease}}
     assert figures["attributes"]["disease"] == {
         **of_disease,

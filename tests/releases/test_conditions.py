@@ -167,18 +167,27 @@ def test_a_method_that_cannot_make_a_condition_refuses(
 
 
 def test_a_suppressed_class_of_the_input_holds_too(release: Callable[..., Any]) -> None:
-    privacy = {"suppression_limit": "0.3", "of": "input"}
-    asked, table = {"beta": "1/2", "l": {"frequency": "1.5"}}, town(3, 200)
+    """Six people whose ages nobody shares are left out; their diseases are those of the table."""
+    age = [10, 20, 30, 40] * 30 + [71, 75, 79, 83, 87, 91]
+    disease = [["flu", "flu", "gout"][i // 4 % 3] for i in range(120)] + ["flu", "flu", "gout"] * 2
+    table = pa.table({"age": age, "city": ["Pisa"] * 126, "disease": disease})
+    privacy, asked = {"suppression_limit": "0.1", "of": "input"}, {"beta": "1/2", "l": {"frequency": "1.5"}}
     _, certificate = release(table, asked, METHODS["incognito"], privacy=privacy)
-    of_suppressed = certificate["suppressed"].get("guarantees")
-    assert certificate["suppressed"]["rows"] == 0 or of_suppressed["beta"]["disease"]["achieved"] <= 0.5
+    assert certificate["suppressed"]["rows"] > 0
+    of_suppressed = certificate["suppressed"]["guarantees"]
+    assert of_suppressed["beta"]["disease"]["achieved"] <= 0.5
+    assert of_suppressed["l"]["disease"]["frequency"]["achieved"] >= 1.5
 
 
 def test_with_released_rows_shares_are_compared_with_those(release: Callable[..., Any]) -> None:
-    privacy = {"suppression_limit": "0.4", "of": "released"}
-    parts, certificate = release(town(5, 200), {"beta": "1/2"}, METHODS["incognito"], privacy=privacy)
+    """Two people with a disease of their own need a class of most of the table, or have to go."""
+    rare = pa.table({"age": [40, 41], "city": ["Nice", "Nice"], "disease": ["plague", "plague"]})
+    privacy = {"suppression_limit": "0.3", "of": "released"}
+    table = pa.concat_tables([town(5, 200), rare.cast(town(5, 200).schema)])
+    parts, certificate = release(table, {"beta": "3/2"}, METHODS["incognito"], privacy=privacy)
     assert certificate["suppressed"]["rows"] > 0
-    assert beta_of(parts) <= Fraction(1, 2)
+    assert all("plague" not in part for part in parts)
+    assert beta_of(parts) <= Fraction(3, 2)
 
 
 # --- people

@@ -39,8 +39,8 @@ def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_file(tmp_path
         "my.yaml, line 7: attributes.quasi_identifiers.age.typ: unknown key; did you mean 'type'?",
         "my.yaml, line 8: attributes.quasi_identifiers.job.title.generalisation: unknown key; did you mean "
         "'generalization'?",
-        "my.yaml, line 10: attributes.sensitive_attributes.disease.t: found 2; expected a number above 0 and at most "
-        "1, or measure",
+        "my.yaml, line 10: attributes.sensitive_attributes.disease.t: found 2; expected a number from 0 to 1, or "
+        "measure",
         "my.yaml, line 11: attributes.insensitive_attributes.0: found 7; expected a text (numbers, dates, true and "
         "false are texts in quotes only)",
         "my.yaml, line 12: privacy.k: missing; this key is required",

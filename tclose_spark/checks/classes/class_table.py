@@ -203,7 +203,8 @@ class JudgedAttribute:
         groups = attacks.value_groups(self.distance)
         several = len(np.unique(groups[self.distance.table > 0])) > 1
         first, last = histogram.starts, histogram.offsets[1:] - 1  # values ascend, and so do their groups
-        return (groups[histogram.values[first]] == groups[histogram.values[last]]) & several
+        alike: BoolArray = groups[histogram.values[first]] == groups[histogram.values[last]]
+        return alike & several
 
 
 def _signed(margins: Any) -> pa.Array:

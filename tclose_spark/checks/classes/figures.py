@@ -102,9 +102,9 @@ class ClassFigures:
     losses: Mapping[str, float]
     released_losses: Mapping[str, float]
     homogeneous: Mapping[str, ClassesAndRows]
-    similar: Mapping[str, ClassesAndRows]
-    unlike: Mapping[str, ClassesAndRows]
     guarantees: tuple[Guarantee, ...]
+    similar: Mapping[str, ClassesAndRows] = field(default_factory=dict)
+    unlike: Mapping[str, ClassesAndRows] = field(default_factory=dict)
     more_losses: tuple[float, ...] = ()
     more: tuple[Guarantee, ...] = ()
     coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -253,18 +253,6 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
             figure=a.column("entropy"),
             broken=None if l.entropy is None else (a.column("exact_entropy"), 0),
         ),
-        Criterion(
-            measure="frequency l-diversity",
-            attribute=a.name,
-            required=l.frequency,
-            figure=a.column("frequency"),
-            broken=None if l.frequency is None else (a.column("exact_frequency"), 0),
-        ),
-        _likeness(a),
-        Criterion(measure="delta-disclosure", attribute=a.name, required=None, figure=a.column("delta"), largest=True),
-        Criterion(
-            measure="KL divergence", attribute=a.name, required=None, figure=a.column("divergence"), largest=True
-        ),
     ]
     if l.recursive is not None:
         margin = a.column("recursive_margin")
@@ -278,7 +266,21 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
                 reached=True,
             )
         )
-    return criteria
+    return [
+        *criteria,
+        Criterion(
+            measure="frequency l-diversity",
+            attribute=a.name,
+            required=l.frequency,
+            figure=a.column("frequency"),
+            broken=None if l.frequency is None else (a.column("exact_frequency"), 0),
+        ),
+        _likeness(a),
+        Criterion(measure="delta-disclosure", attribute=a.name, required=None, figure=a.column("delta"), largest=True),
+        Criterion(
+            measure="KL divergence", attribute=a.name, required=None, figure=a.column("divergence"), largest=True
+        ),
+    ]
 
 
 def _likeness(a: JudgedAttribute) -> Criterion:

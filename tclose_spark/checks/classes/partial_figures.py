@@ -205,11 +205,15 @@ class FigureRequest:
             sums["lost", i] = int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum())
         for name in self.attributes:
             sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
-        found = {
-            "homogeneous": lambda name: pc.equal(classes[measure_column("distinct", name)], 1),
-            "similar": lambda name: classes[measure_column("similar", name)],
-            "unlike": lambda name: pc.is_inf(classes[measure_column("delta", name)]),
-        }
+        counted: dict[Key, dict[Any, tuple[int, int]]] = {("homogeneous",): {}, ("similar",): {}, ("unlike",): {}}
+        for name in self.attributes:
+            distinct, similar, delta = (
+                classes[measure_column(m, name)].to_numpy(zero_copy_only=False)
+                for m in ("distinct", "similar", "delta")
+            )
+            counted["homogeneous",][name] = _count(distinct == 1, sizes)
+            counted["similar",][name] = _count(similar, sizes)
+            counted["unlike",][name] = _count(np.isinf(delta), sizes)
         coarse = {
             name: limit.broken([published.field(column) for column in columns])
             for name, (limit, columns) in self.limits.items()
@@ -218,12 +222,7 @@ class FigureRequest:
             sums=sums,
             counts={
                 ("all",): {0: (len(sizes), int(sizes.sum()))},
-                **{
-                    (what,): {
-                        name: _count(mask(name).to_numpy(zero_copy_only=False), sizes) for name in self.attributes
-                    }
-                    for what, mask in found.items()
-                },
+                **counted,
                 ("coarse",): {name: _count(mask, sizes) for name, mask in coarse.items()},
                 ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},
                 **{key: count_by_bin(each.bins(classes), sizes) for key, each in self.histograms.items()},

@@ -14,6 +14,9 @@ from tclose_spark.methods.blocks.numerators import equal_numerator, ordered_nume
 from tclose_spark.methods.blocks.requirement import ANYTHING, Requirement
 from tclose_spark.table.arrays import IntArray
 
+BEYOND = 1.0 + 1e-12
+"""The least ratio of a value above its cap."""
+
 
 def work_space(requirement: Requirement) -> IntArray:
     """The array `excess` for kernels to work in, shape (largest domain,)."""
@@ -84,9 +87,8 @@ def cap_ratio(attribute: int, counts: IntArray, size: int, requirement: Requirem
         if of > 0:
             expected = requirement.tables[attribute, value] / requirement.rows
             rise, room = counts[value] / size - expected, most / of - expected
-            if rise > 0.0:
-                ratio = rise / room if room > 0.0 else np.inf
-                worst = max(worst, min(ratio, 1.0) if of * counts[value] <= most * size else ratio)
+            ratio = rise / room if room > 0.0 else 0.0
+            worst = max(worst, min(ratio, 1.0) if of * counts[value] <= most * size else max(ratio, BEYOND))
     return worst
 
 

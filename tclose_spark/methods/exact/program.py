@@ -140,8 +140,8 @@ def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows:
         if (a.l.distinct or 1) > 1:
             program.require_distinct(values, a.l.distinct or 1)
         if a.has_caps:
-            most, of = caps(attributes.likened_table(a), a.beta, a.l.frequency, attributes.rows)
-            program.require_shares(values, most / np.maximum(of, 1))
+            share, of = caps(attributes.likened_table(a), a.beta, a.l.frequency, attributes.rows)
+            program.require_shares(values, share / np.maximum(of, 1))
     return program.program
 
 

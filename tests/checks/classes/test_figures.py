@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import exp, log
+from math import exp, inf, log
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.figures import ClassesAndRows, ClassFigures, Guarantee, class_figures
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import of_arrow
@@ -59,7 +59,7 @@ def test_three_classes(session: Session):
     assert found.losses == pytest.approx({"age": (3 * 0.25 + 2 * 0.5) / 6, "sex": 2 / 6})
     assert found.ncp == pytest.approx((3 * 0.25 + 2 * 0.5 + 2) / 12)
     old, young, alone = ({"age": age, "sex": sex} for age, sex, _ in (OLD[0], YOUNG[0], ALONE[0]))
-    assert found.guarantees == (
+    assert found.guarantees[:5] == (
         Guarantee(
             measure="k-anonymity", attribute=None, required=3, achieved=1, classes=2, rows=3, worst=alone, size=1
         ),
@@ -108,7 +108,7 @@ def test_three_classes(session: Session):
     )
     assert found.of("t-closeness", "disease") == found.guarantees[1]
     assert found.of("t-closeness") is None
-    assert found.broken == list(found.guarantees)
+    assert found.broken == list(found.guarantees[:5])
     assert (old, young) != (alone, alone)
 
 
@@ -124,7 +124,7 @@ def test_a_suppressed_row_counts_in_the_losses_only(session: Session):
 def test_what_is_not_asked_is_reported_and_broken_by_none(session: Session):
     found = figures(session, [*OLD, *YOUNG, *ALONE], None, disease([4, 2]))
     alone = {"age": None, "sex": "f"}
-    assert found.guarantees == (
+    assert found.guarantees[:4] == (
         Guarantee(
             measure="k-anonymity", attribute=None, required=None, achieved=1, classes=0, rows=0, worst=alone, size=1
         ),
@@ -159,6 +159,14 @@ def test_what_is_not_asked_is_reported_and_broken_by_none(session: Session):
             size=1,
         ),
     )
+    # Those alone have a only, which is 2/3 of the table.
+    assert {g.measure: g.achieved for g in found.guarantees[4:]} == {
+        "frequency l-diversity": 1.0,
+        "beta-likeness": 0.5,
+        "delta-disclosure": inf,
+        "KL divergence": pytest.approx(log(1.5)),
+    }
+    assert found.unlike["disease"] == found.homogeneous["disease"] == ClassesAndRows(1, 1)
     assert found.broken == []
 
 
@@ -200,6 +208,8 @@ CLASSES = {
     "entropy_disease": pa.float64(),
     "mode_disease": pa.int64(),
     "gain_disease": pa.float64(),
+    "similar_disease": pa.bool_(),
+    **{f"{measure}_disease": pa.float64() for measure in ("frequency", "beta", "delta", "divergence")},
 }
 
 
@@ -224,6 +234,8 @@ def test_distances_that_are_one_double_are_told_apart(table_of: Callable[..., Ta
             2.0,
             1,
             0.5,
+            False,
+            *[0.5] * 4,
         )
 
     rows = [row(2), row(3)]
@@ -262,19 +274,19 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
     domains = {"disease": ["flu", "gout", "ulcer"], "grade": ["1", "2", "3", "4", "5"]}
     whole = {name: Counter(release[name]) for name in domains}
     counts = {name: np.array([whole[name][value] for value in values]) for name, values in domains.items()}
-    diversity = {"distinct": 3, "entropy": "2", "recursive": {"c": "2", "l": 2}}
+    diversity = {"distinct": 3, "entropy": "2", "recursive": {"c": "2", "l": 2}, "frequency": "3/2"}
     attributes = [
         JudgedAttribute(
             "disease",
             tuple(domains["disease"]),
             EqualDistance(counts["disease"]),
-            SensitiveAttribute.model_validate({"t": "0.2", "l": diversity}),
+            SensitiveAttribute.model_validate({"t": "0.2", "l": diversity, "beta": "3/4"}),
         ),
         JudgedAttribute(
             "grade",
             tuple(domains["grade"]),
             OrderedDistance(counts["grade"]),
-            SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity}),
+            SensitiveAttribute.model_validate({"distance": "ordered", "t": "0.2", "l": diversity, "beta": "3/4"}),
         ),
     ]
     table = of_arrow(session, pa.table({name: pa.array(list(release[name]), pa.string()) for name in release}))
@@ -325,6 +337,17 @@ def test_drawn_classes_have_the_figures_of_their_definitions(session: Session, s
             {key: x < 2 - 1e-9 for key, x in entropy.items()},
             min(entropy.values()),
         )
+        frequency = {key: Fraction(n.total(), max(n.values())) for key, n in inside.items()}
+        rare = {key: x < Fraction(3, 2) for key, x in frequency.items()}
+        check("frequency l-diversity", a.name, frequency, rare, float(min(frequency.values())))
+        size, all_ = len(release), whole[a.name]
+        beta = {
+            key: max(Fraction(c, n.total()) / Fraction(all_[v], size) for v, c in n.items()) - 1
+            for key, n in inside.items()
+        }
+        check("beta-likeness", a.name, beta, {key: x > Fraction(3, 4) for key, x in beta.items()}, max(beta.values()))
+        lacking = [key for key, n in inside.items() if len(n) < len(all_)]
+        assert found.unlike[a.name] == ClassesAndRows(len(lacking), sum(len(classes[key]) for key in lacking))
         ranked = {key: sorted(n.values(), reverse=True) for key, n in inside.items()}
         recursive = {key: r[0] >= 2 * sum(r[1:]) for key, r in ranked.items()}
         check("recursive (c, l)-diversity", a.name, recursive, recursive, False)

@@ -107,14 +107,15 @@ def _room(requirement: Requirement, bins: Sequence[DomainBins], target: FloatArr
     """`Goal.room`."""
     if not requirement.caps.size:
         return np.zeros((len(bins), 0))
-    room = np.full(target.shape, np.inf)
+    room: FloatArray = np.full(target.shape, np.inf)
     for s, (bin_of, _, _) in enumerate(bins):
         most, of = requirement.caps[:, s, : len(bin_of)]
         share = np.where(of > 0, most / np.maximum(of, 1), np.inf)
         m = int(bin_of.max()) + 1
         cap = np.bincount(bin_of, share, m)
         room[s, :m] = np.where(cap < 1, cap - target[s, :m], np.inf)
-    return np.maximum(room, 1e-12)
+    np.maximum(room, 1e-12, out=room)
+    return room
 
 
 def _bins(requirement: Requirement, s: int) -> DomainBins:

@@ -140,7 +140,6 @@ def equal_requirement(table: IntArray, t: Fraction, k: int, distinct: int = 1) -
         distinct=np.array([distinct]),
         limits=exact_limits([t], [2], rows, rows),
         **UNCAPPED,
-        **UNCAPPED,
         **ROWS_ONLY,
     )
 
@@ -206,7 +205,6 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         k=int(np.bincount(classes).min()),
         distinct=np.ones(len(kinds), np.int64),
         limits=np.zeros((len(kinds), n + 1), np.int64),
-        **UNCAPPED,
         **UNCAPPED,
         **ROWS_ONLY,
     )
