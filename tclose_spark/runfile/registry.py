@@ -171,8 +171,8 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                 )
         if attribute.beta is not None and attribute.domain is not None:
             raise ValueError(
-                f"attributes.sensitive_attributes.{name}.beta is of values, and with domain a method sees the places of "
-                "values only; leave out one of the two"
+                f"attributes.sensitive_attributes.{name}.beta is of values, and with domain a method sees only the "
+                "places of values; leave out one of the two"
             )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(
