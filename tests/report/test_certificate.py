@@ -188,6 +188,11 @@ def distance(entry: dict[str, Any], part: Counter[str | None], whole: Counter[st
     return cost
 
 
+def counted(parts: Sequence[Counter[str | None]]) -> dict[str, int]:
+    """How many classes these are, and their rows."""
+    return {"classes": len(parts), "rows": sum(part.total() for part in parts)}
+
+
 class Found:
     """All that is computed again, from the release and a run file with its hierarchies; and, where rows are suppressed,
     from what the certificate has beside them: how many, and the input's distribution if classes are compared with it.
@@ -248,7 +253,7 @@ class Found:
             "domain": {"size": len(domain), "values": domain},
             "unused": {"size": len(unused), "values": unused},
             "missing": "value" if "distance" not in asked else asked.get("missing", "error"),
-            "homogeneous": {"classes": len(single), "rows": sum(part.total() for part in single)},
+            "homogeneous": counted(single),
         }
         if name in self.inputs:
             entry["input"] = {"size": len(domain), "counts": [self.table[name][value] for value in domain]}
@@ -399,6 +404,28 @@ class Found:
         single = [sum(n == 1 for n in counts.values()) for counts in (whole, *classes)]
         return {"attributes": [*pair], "table": single[0], "class": sum(single[1:])}
 
+    def differences(self, name: str) -> dict[str, Any]:
+        """How much more and how much less frequent values are in classes."""
+        entry, whole, parts = self.attribute(name), self.table[name], self.parts[name]
+        logs = [{v: math.log(n / part.total() / (whole[v] / whole.total())) for v, n in part.items()} for part in parts]
+        lacking = [part for part in parts if len(part) < len(whole)]
+        far = [sum(part[v] / part.total() * x for v, x in of.items()) for part, of in zip(parts, logs, strict=True)]
+        delta = None if lacking else max(abs(x) for of in logs for x in of.values())
+        found: dict[str, Any] = {
+            "kl_divergence": max(far),
+            "delta_disclosure": {"largest": delta, "infinite": counted(lacking)},
+        }
+        if entry["distance"] == "equal":
+            return found
+        present = [value for value in entry["domain"]["values"] if whole[value]]
+        group: dict[str | None, Any] = {value: 3 * i // len(present) for i, value in enumerate(present)}
+        if entry["distance"] == "hierarchical":
+            level = max(i for i in range(len(self.paths[0])) if len({*(path[i] for path in self.paths)}) > 1)
+            group = {path[0]: path[level] for path in self.paths}
+        several = len({group.get(value) for value in present}) > 1
+        alike = [part for part in parts if several and len({group.get(value) for value in part}) == 1]
+        return {**found, "similar": counted(alike)}
+
     def guarantees(self, smallest: int, parts: dict[str, Sequence[Counter[str | None]]]) -> dict[str, Any]:
         """What is required of classes, or of the suppressed rows as one, and what they reach."""
         return {
@@ -439,6 +466,7 @@ class Found:
                 "quasi_identifiers": {name: self.label_form(name) for name in self.quasi},
             },
             "information": {
+                "attributes": {name: self.differences(name) for name in names},
                 "tuples": {"distance": "equal", **together, "growth": growth},
                 "alone": [self.alone(pair) for pair in combinations(names, 2)],
             },
