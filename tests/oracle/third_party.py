@@ -118,11 +118,14 @@ class ThirdParty:
             q: [f"{q}_min", f"{q}_max"] if entry.get("numeric_output") == "bounds" else [q]
             for q, entry in self.quasi.items()
         }
+        release = self.certificate["release"]
+        self.key = [release["group"]] if "group" in release else [c for of in self.columns.values() for c in of]
+        self.tables = {name: read_table(public / name) for name in release.get("tables", {})}
         self.classes: dict[tuple[str | None, ...], list[Row]] = {}
         for row in self.rows:
-            key = tuple(row[column] for columns in self.columns.values() for column in columns)
-            self.classes.setdefault(key, []).append(row)
-        self.released = {s: Counter(row[s] for row in self.rows) for s in self.sensitive}
+            self.classes.setdefault(tuple(row[column] for column in self.key), []).append(row)
+        self.held = {s: self._by_class(s) for s in self.sensitive}
+        self.released = {s: sum(self.parts(s), Counter[str | None]()) for s in self.sensitive}
         self.whole = {s: self._compared_with(s) for s in self.sensitive}
         self.suppressed = self.certificate["input"]["rows"] - len(self.rows)
 
@@ -132,9 +135,19 @@ class ThirdParty:
             return self.released[name]
         return Counter(dict(zip(entry["domain"]["values"], entry["input"]["counts"], strict=True)))
 
+    def _by_class(self, name: str) -> dict[tuple[str | None, ...], Counts]:
+        """The counts of each class, from the table of sensitive values if there is one."""
+        if not self.tables:
+            return {key: Counter(row[name] for row in rows) for key, rows in self.classes.items()}
+        found: dict[tuple[str | None, ...], Counts] = {key: Counter() for key in self.classes}
+        (table,) = (rows for rows in self.tables.values() if name in rows[0])
+        for row in table:
+            found[tuple(as_spark_writes(row[c]) for c in self.key)][as_spark_writes(row[name])] += row["count"]
+        return found
+
     def parts(self, name: str) -> list[Counts]:
         """The counts of each class."""
-        return [Counter(row[name] for row in rows) for rows in self.classes.values()]
+        return [*self.held[name].values()]
 
     def guarantees(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
         """What classes reach, in the form of the certificate, with what is required left out."""
