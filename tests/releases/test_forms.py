@@ -18,6 +18,7 @@ import pytest
 from oracle.judge import judge
 from people import list_again, read
 
+import tclose_spark as tc
 import tclose_spark.report.certificate as certificates
 from tclose_spark import pipeline
 from tclose_spark.engine.tables import of_arrow, write_delta
@@ -59,11 +60,24 @@ FORMS = {
     "permutation of blocks": f"release={{form: permutation, {TOGETHER}}}",
     "blocks of labels": f"release={{{TOGETHER}}}",
 }
-METHODS = ["closeness_tree", "stack_and_deal", "t_mondrian", "t_incognito", "microaggregation"]
+TREE, DEALT = {"name": "closeness_tree"}, {"name": "stack_and_deal"}
+MADE = [
+    *((form, DEALT) for form in FORMS),
+    ("anatomy of blocks", TREE),
+    ("permutation", {"name": "t_mondrian"}),
+    ("blocks of labels", {"name": "t_incognito"}),
+    ("anatomy", {"name": "microaggregation", "algorithm": 1}),
+    ("permutation of blocks", {"name": "fragmentation"}),
+]
 
 
 def texts(rows: pd.DataFrame) -> Counter[tuple[str, ...]]:
     return Counter(map(tuple, rows.astype(object).where(rows.notna(), None).astype(str).to_numpy().tolist()))
+
+
+def said(value: Any) -> str:
+    """A value as text; missing ones alike."""
+    return "missing" if pd.isna(value) else str(value)
 
 
 def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
@@ -75,16 +89,15 @@ def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
         for name in {"disease", "pay"} & {*table.columns}:
             by_class = found.setdefault(name, {})
             for *of, value, n in zip(*(table[c] for c in key), table[name], counts, strict=True):
-                by_class.setdefault(tuple(map(str, of)), Counter())[str(value)] += n
+                by_class.setdefault(tuple(map(said, of)), Counter())[said(value)] += n
     return found
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("form", "method"), MADE, ids=lambda one: one if isinstance(one, str) else one["name"])
 def test_classes_have_the_values_of_their_people(
-    run_file: RunFile, open_run: OpenRun, form: str, method: str, tmp_path: Path
+    run_file: RunFile, open_run: OpenRun, form: str, method: dict[str, Any], tmp_path: Path
 ) -> None:
-    path = run_file(PEOPLE, **ROLES, method={"name": method})
+    path = run_file(PEOPLE, **ROLES, method=method)
     certificate = dict(pipeline.release(open_run(path, FORMS[form])))
     jsonschema.validate(certificate, SCHEMA)
     public, raw = tmp_path / "out/public", PEOPLE.to_pandas()
@@ -99,11 +112,11 @@ def test_classes_have_the_values_of_their_people(
         kept = [*QUASI, "region", "id"]
         assert texts(release[kept]) == texts(raw[kept])
         assert (certificate["utility"]["ncp"], certificate["regions"]) == (0.0, "not looked at")
-    whose = release.set_index("id")[key].astype(str).apply(tuple, axis=1)
+    whose = release.set_index("id")[key].map(said).apply(tuple, axis=1)
     of_people: dict[str, dict[Any, Counter[Any]]] = {"disease": {}, "pay": {}}
     for person in raw.itertuples():
         for name, by_class in of_people.items():
-            by_class.setdefault(whose[person.id], Counter())[str(getattr(person, name))] += 1
+            by_class.setdefault(whose[person.id], Counter())[said(getattr(person, name))] += 1
     assert held(public, key) == of_people
     assert certificate["guarantees"]["k"]["achieved"] == min(c.total() for c in of_people["pay"].values()) >= 4
     pipeline.verify(open_run(path, FORMS[form]))
@@ -280,7 +293,8 @@ def test_an_attribute_of_one_value_cannot_be_published(run_file: RunFile, open_r
 def test_classes_have_two_values_although_nothing_else_requires_it(
     run_file: RunFile, open_run: OpenRun, tmp_path: Path
 ) -> None:
-    path = run_file(PEOPLE, **{**ROLES, "k": 2, "sensitive": {"disease": {"t": 1}}}, method={"name": "closeness_tree"})
+    roles = {**ROLES, "k": 2, "sensitive": {"disease": {"t": 1}}, "drop_others": True}
+    path = run_file(PEOPLE, **roles, method=TREE)
     certificate = pipeline.release(open_run(path))
     assert certificate["attributes"]["sensitive"]["disease"]["homogeneous"]["classes"] > 0
     certificate = pipeline.release(open_run(path, "release.form=permutation", overwrite=True))
@@ -334,8 +348,10 @@ def test_the_oracle_finds_a_class_of_one_value(run_file: RunFile, open_run: Open
     assert not judge(public, PEOPLE, ["region", "id"])
     table = read(public / "sensitive")
     table.loc[table["group"] == table["group"][0], "disease"] = "flu"
+    kinds = [("group", pa.int64()), ("disease", pa.string()), ("pay", pa.int16()), ("count", pa.int64())]
+    changed = pa.Table.from_pandas(table, pa.schema(kinds), preserve_index=False)
     shutil.rmtree(public / "sensitive")
-    write_delta(of_arrow(LocalSession(), pa.Table.from_pandas(table, preserve_index=False)), str(public / "sensitive"))
+    write_delta(of_arrow(LocalSession(), changed), str(public / "sensitive"))
     assert any("one value" in problem for problem in judge(public, PEOPLE, ["region", "id"]))
 
 
@@ -348,3 +364,18 @@ def test_the_internal_report_answers_counts(run_file: RunFile, open_run: OpenRun
     page = " ".join((tmp_path / "out/internal/report.html").read_text().split())
     assert ("each row of a class had each of its sensitive values" in page) == ("labels" not in form)
     assert ("Rows with the value, before" in page) == ("labels" in form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_python_and_the_console_show_all_tables(
+    run_file: RunFile, tclose: Callable[..., tuple[int, str, str]], form: str, tmp_path: Path
+) -> None:
+    code, printed, _ = tclose("release", run_file(PEOPLE, **ROLES), "--show", "--set", FORMS[form])
+    assert code == 0
+    made = tc.Release.open(tmp_path / "out")
+    assert made.to_arrow().num_rows == N
+    for name, table in made.sensitive.items():
+        assert f"{tmp_path}/out/public/{name}" in printed
+        rows = table if isinstance(table, pa.Table) else table.toArrow()  # if other tests left a session of Spark
+        assert sum(rows["count"].to_pylist()) == N
+    assert len(made.sensitive) == {"anatomy": 1, "anatomy of blocks": 2, "blocks of labels": 2}.get(form, 0)
