@@ -318,12 +318,11 @@ class Anonymizer:
             """(the columns of each table; their SUMS). labels: None for suppressed rows."""
             raw, values = contents(rows, passing)
             if formed is not None and labels is not None:
-                made = formed.tables(labels, values, rows.cell)
-                parts, raw_rows = formed.projections(labels, raw, values), Fingerprint.of([*raw, *values])
-                released = Fingerprint.of(made[RELEASE])
+                of_form = formed.tables(labels, values, rows.cell)
+                hashed = (Fingerprint.of([*raw, *values]), Fingerprint.of(of_form[RELEASE]), NOTHING)
                 wrong = 0 if exact is not None else _uncovered(coverages, generalizer.bounds, raw, labels)
-                sides = (n for side in (raw_rows, released, NOTHING) for n in (side.rows, side.digest))
-                return made, [wrong, *sides, *(part.digest for part in parts)]
+                digests = [part.digest for part in formed.projections(labels, raw, values)]
+                return of_form, [wrong, *(n for side in hashed for n in (side.rows, side.digest)), *digests]
             written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
             released, suppressed = [*written, *values], pa.array(np.full(len(rows), labels is None))
             person = [] if rows.person is None else [pa.array(rows.person)]
