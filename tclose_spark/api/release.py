@@ -101,8 +101,8 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The public folder: `release` (Delta), the tables of `sensitive`, `certificate.json`, `report.html`, `codebook.csv`,
-        `contract.yaml`.
+        """The public folder: `release` (Delta), the tables of `sensitive`, `certificate.json`, `report.html`,
+        `codebook.csv`, `contract.yaml`.
         """
         return self._output.public_path
 
