@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -367,6 +369,21 @@ def test_the_internal_report_answers_counts(run_file: RunFile, open_run: OpenRun
     page = " ".join((tmp_path / "out/internal/report.html").read_text().split())
     assert ("each row of a class had each of its sensitive values" in page) == ("labels" not in form)
     assert ("Rows with the value, before" in page) == ("labels" in form)
+
+
+def test_the_query_of_the_page_counts(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
+    pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS["anatomy"]))
+    page = (ROOT / "docs/forms.md").read_text()
+    with closing(sqlite3.connect(":memory:")) as database:
+        for name in ("release", "sensitive"):
+            read(tmp_path / "out/public" / name).astype({"group": str}).to_sql(name, database, index=False)
+        ((found,),) = database.execute(page.split("```sql")[1].split("```")[0])
+    release, flu = read(tmp_path / "out/public/release"), held(tmp_path / "out/public", ["group"])["disease"]
+    shares = [
+        flu[str(number),]["flu"] / flu[str(number),].total()
+        for number in release["group"][release["age"].between(30, 34)]
+    ]
+    assert found == pytest.approx(sum(shares))
 
 
 def test_exact_quasi_identifiers_answer_counts_better_on_adult(open_run: OpenRun, data: Path, tmp_path: Path) -> None:
