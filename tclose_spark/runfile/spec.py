@@ -488,6 +488,11 @@ class ReleaseSpec(Section):
                 f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
                 "expected each sensitive attribute in one block, and no other column"
             )
+        for one in privacy.joint or () if form.together else ():
+            if not any({*one.attributes} <= {*block} for block in form.together):
+                raise ValueError(
+                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
+                )
         taken = [name for name in attributes.published if name.lower() in (GROUP, COUNT)]
         refused = {
             "output.after": self.output.after,

@@ -94,6 +94,14 @@ def test_each_sensitive_attribute_is_in_one_block(together: Any, problem: str) -
         spec_of(run_with({"form": "anatomy", "together": together}))
 
 
+def test_a_joint_t_is_of_one_block() -> None:
+    joint = ("privacy.joint", [{"attributes": ["disease", "pay"], "t": 0.5}])
+    spec_of(run_with({"form": "anatomy"}, joint))
+    spec_of(run_with({"form": "anatomy", "together": [["pay", "disease"]]}, joint))
+    with pytest.raises(ConfigurationError, match=r"disease\+pay is in several blocks"):
+        spec_of(run_with({"form": "anatomy", "together": [["pay"], ["disease"]]}, joint))
+
+
 def test_the_columns_of_the_form_need_their_names() -> None:
     quasi = {"Group": {}, "age": {"type": "numeric"}}
     with pytest.raises(ConfigurationError, match="a column named 'group'"):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +288,28 @@ def test_groups_of_one_are_refused(
     for problem in problems:
         with pytest.raises(GuaranteeError, match=problem):
             pipeline.verify(open_run(path, "release.form=anatomy"))
+
+
+@pytest.mark.parametrize("form", ["anatomy", "permutation", "blocks of labels"])
+def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path) -> None:
+    sets = [FORMS[form], "privacy.joint=[{attributes: [disease, pay], t: 0.8}]"]
+    if "labels" in form:
+        sets[0] = "release.together=[[pay, disease]]"
+    certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES, method=TREE), *sets))
+    joint = certificate["guarantees"]["joint"]["disease+pay"]
+    whole = Counter(zip(*(map(said, PEOPLE[name].to_pylist()) for name in ("disease", "pay")), strict=True))
+    table, key = read(next((tmp_path / "out/public").glob("sensitive*"), tmp_path / "out/public/release")), ["group"]
+    counts = table["count"] if "count" in table else pd.Series(1, table.index)
+    classes: dict[Any, Counter[Any]] = {}
+    for *of, disease, pay, n in zip(
+        *(table[c] for c in (QUASI if "labels" in form else key)), table["disease"], table["pay"], counts, strict=True
+    ):
+        classes.setdefault(tuple(map(said, of)), Counter())[said(disease), said(pay)] += n
+    worst = max(
+        sum(abs(Fraction(part[v], part.total()) - Fraction(n, N)) for v, n in whole.items()) / 2
+        for part in classes.values()
+    )
+    assert Fraction(joint["achieved_exact"]) == worst <= Fraction(4, 5)
 
 
 def test_an_attribute_of_one_value_cannot_be_published(run_file: RunFile, open_run: OpenRun) -> None:
