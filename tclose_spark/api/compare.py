@@ -94,6 +94,10 @@ def compare(
         if run.table is not None and not is_spark(run.table):
             run = replace(run, table=as_arrow(run.table))  # once: a stream can be read once only
         methods_by_name = requested_methods(methods, run.tree.get("method"))
+        if not run.spec.release.is_plain:
+            raise ConfigurationError(
+                "release: a comparison measures labels; leave out release.form and release.together"
+            )
         ks, ts = requested_ks(k, run.spec), requested_ts(t, run.tree)
         request = ComparisonRequest(
             spec=run.spec,

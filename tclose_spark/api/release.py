@@ -101,8 +101,8 @@ class Release:
 
     @property
     def path(self) -> str:
-        """The public folder: `release` (Delta), `certificate.json`, `report.html`, `codebook.csv`,
-        `contract.yaml`.
+        """The public folder: `release` (Delta), the tables of `sensitive`, `certificate.json`, `report.html`,
+        `codebook.csv`, `contract.yaml`.
         """
         return self._output.public_path
 
@@ -118,6 +118,15 @@ class Release:
         process's memory, unless a Spark session is active. Otherwise it is a DataFrame of Spark.
         """
         return self._delta(f"{self.path}/release", self.certificate["release"]["rows"])
+
+    @property
+    @translate_errors()
+    def sensitive(self) -> dict[str, DataFrame | pa.Table]:
+        """The tables of the classes' sensitive values by name, of the same kind as `table`; none if these values are in
+        `table`.
+        """
+        release = self.certificate["release"]
+        return {name: self._delta(f"{self.path}/{name}", release["rows"]) for name in release.get("tables", ())}
 
     @property
     @translate_errors()

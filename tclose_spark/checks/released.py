@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, observe, read_files, schema_of, select, session_of
-from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.columns.spark_types import delta_schema
-from tclose_spark.table.dictionaries import coded, count_missing
-from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.dictionaries import coded, codes_of, count_missing
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
 ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
 MAGIC = b"PAR1"  # the first and last bytes of a Parquet file
@@ -37,7 +37,7 @@ SPARK_WORDS = {
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 """The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-ROWS, DIGEST, MISSING = "rows", "digest", "missing"
+ROWS, DIGEST, MISSING, PART = "rows", "digest", "missing", "part"
 
 
 class DamagedFileError(ValueError):
@@ -50,10 +50,12 @@ class ReleasedRows:
 
     tallies: of its classes (see `tallies.tally_classes`), computed when first used.
     columns: of the release, in its order.
+    parts: columns whose fingerprint is also taken.
     """
 
     tallies: Table
     columns: Sequence[str]
+    parts: Sequence[Sequence[str]]
     _observed: Callable[[], Mapping[str, Any]]
 
     @property
@@ -63,14 +65,30 @@ class ReleasedRows:
         return Fingerprint(int(figures[ROWS] or 0), int(figures[DIGEST] or 0))
 
     @property
+    def of_parts(self) -> list[Fingerprint]:
+        """The fingerprints of the parts, as that of the rows."""
+        figures = self._observed()
+        rows = int(figures[ROWS] or 0)
+        return [Fingerprint(rows, int(figures[f"{PART}{i}"] or 0)) for i in range(len(self.parts))]
+
+    @property
     def missing(self) -> Mapping[str, int]:
         """The rows without a value in each column; available after the tallies were computed."""
         figures = self._observed()
         return {name: int(figures[f"{MISSING}{i}"] or 0) for i, name in enumerate(self.columns)}
 
 
-def read_released(release: Table, folder: str, labels: Sequence[str], sensitive: Sequence[str]) -> ReleasedRows:
+def read_released(
+    release: Table,
+    folder: str,
+    labels: Sequence[str],
+    sensitive: Sequence[str],
+    parts: Sequence[Sequence[str]] = (),
+    count: str | None = None,
+) -> ReleasedRows:
     """The rows of a release in a folder, with these columns of labels and of sensitive values.
+
+    parts: columns whose fingerprint is also taken. count: the column that says how often a row occurs, if not once.
 
     Tasks open the files if these columns are the same text there as in a table of Spark, and the session may open them.
     Otherwise Spark reads the rows.
@@ -78,27 +96,62 @@ def read_released(release: Table, folder: str, labels: Sequence[str], sensitive:
     released, judged = schema_of(release), [*labels, *sensitive]
     schema = tally_schema(len(labels), len(sensitive))
     watched = [ROWS, DIGEST, *(f"{MISSING}{i}" for i in range(len(released.names)))]
-    parts = pa.schema([*schema, *(pa.field(name, pa.int64()) for name in watched)])
+    watched += [f"{PART}{i}" for i in range(len(parts))]
+    with_watched = pa.schema([*schema, *(pa.field(name, pa.int64()) for name in watched)])
+    tallied = _Tallied(labels, sensitive, parts, count, with_watched)
     files = read_files(session_of(release), folder, [released.field(name).type for name in judged])
     if files is not None:
-        tallied = map_batches(files, _tally_files(released, judged, len(labels), parts), parts)
+        table = map_batches(files, _tally_files(released, tallied), with_watched)
     else:
-        tally = _tally_batches([released.names.index(name) for name in judged], len(labels), parts)
-        tallied = map_batches(select(release, released.names), tally, parts)
-    observable, observed = observe(tallied, dict.fromkeys(watched, "sum"))
+        table = map_batches(select(release, released.names), _tally_batches(released.names, tallied), with_watched)
+    observable, observed = observe(table, dict.fromkeys(watched, "sum"))
     tallies = add_up(select(observable, schema.names), len(labels), schema)
-    return ReleasedRows(tallies, released.names, observed)
+    return ReleasedRows(tallies, released.names, parts, observed)
 
 
-def _tally_files(released: pa.Schema, judged: Sequence[str], labels: int, schema: pa.Schema) -> Mapper:
+@dataclass(frozen=True)
+class _Tallied:
+    """How rows become a tally, with their fingerprints and missing values in its first row. See `read_released`."""
+
+    labels: Sequence[str]
+    sensitive: Sequence[str]
+    parts: Sequence[Sequence[str]]
+    count: str | None
+    schema: pa.Schema
+
+    def of(self, held: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        """The tally of rows with these `coded` columns."""
+        times = None
+        if self.count is not None:
+            counts = held[self.count]
+            times = np.asarray(counts.dictionary.to_numpy(zero_copy_only=False), dtype=np.int64)[codes_of(counts)]
+        found = Fingerprint.of_hashes(content_hash([*held.values()]), times)
+        missing = [count_missing(column) if times is None else _lost(column, times) for column in held.values()]
+        digests = [
+            Fingerprint.of_hashes(content_hash([held[name] for name in part]), times).digest for part in self.parts
+        ]
+        labels, values = ([texts(held[name]) for name in names] for names in (self.labels, self.sensitive))
+        n = np.ones(found.rows, dtype=np.int64) if times is None else times
+        watched = [found.rows, found.digest, *missing, *digests]
+        part = ClassTally.of(labels, None, values, n).write(pa.schema(list(self.schema)[: -len(watched)]))
+        rest = [None] * (len(part) - 1)
+        figures = [pa.array([n, *rest], pa.int64()) for n in watched]
+        return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=self.schema)
+
+
+def _lost(column: pa.DictionaryArray, times: IntArray) -> int:
+    """The number of rows of a `coded` column without a value, each as often as it occurs."""
+    return int(times[~column.dictionary.is_valid().to_numpy(zero_copy_only=False)[codes_of(column)]].sum())
+
+
+def _tally_files(released: pa.Schema, tallied: _Tallied) -> Mapper:
     """Tallies files of these columns, ROWS_AT_ONCE rows at a time."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for path, content in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 for rows in _rows_of(path.rpartition("/")[2], content.as_buffer(), released):
-                    held = {name: coded(rows.column(name)) for name in released.names}
-                    yield _tallied(list(held.values()), [texts(held[name]) for name in judged], labels, schema)
+                    yield tallied.of({name: coded(rows.column(name)) for name in released.names})
 
     return tally
 
@@ -142,24 +195,12 @@ def _is_alike(found: pa.DataType, kind: pa.DataType) -> bool:
     return found in (kind, LARGE_OF.get(kind, kind))
 
 
-def _tally_batches(judged: Sequence[int], labels: int, schema: pa.Schema) -> Mapper:
-    """Tallies batches of a release's columns. judged: the places of its labels and sensitive values."""
+def _tally_batches(names: Sequence[str], tallied: _Tallied) -> Mapper:
+    """Tallies batches of a release's columns, of these names."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if batch.num_rows:
-                held = [coded(column) for column in batch.columns]
-                yield _tallied(held, [texts(held[place]) for place in judged], labels, schema)
+                yield tallied.of(dict(zip(names, map(coded, batch.columns), strict=True)))
 
     return tally
-
-
-def _tallied(columns: Sequence[pa.Array], text: Sequence[pa.Array], labels: int, schema: pa.Schema) -> pa.RecordBatch:
-    """The tally of some rows, with their fingerprint and missing values in its first row."""
-    found = Fingerprint.of(columns)
-    tally = ClassTally.of(text[:labels], None, text[labels:], np.ones(found.rows, dtype=np.int64))
-    counted = [found.rows, found.digest, *map(count_missing, columns)]
-    part = tally.write(pa.schema(list(schema)[: -len(counted)]))
-    rest = [None] * (len(part) - 1)
-    figures = [pa.array([n, *rest], pa.int64()) for n in counted]
-    return pa.RecordBatch.from_arrays([*part.columns, *figures], schema=schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, grow
 from tclose_spark.checks.classes.weights import release_weights
 from tclose_spark.checks.classes.worst import worst_classes
 from tclose_spark.checks.expectations import expect_rows, expectations_of
+from tclose_spark.checks.forms import GROUP_OF_ROWS, FormedRows, WrittenTable, not_in_classes, read_formed
 from tclose_spark.checks.labels.loss import (
     judged_quasi,
     losses_by_input,
@@ -38,7 +39,7 @@ from tclose_spark.checks.problems import too_coarse, unproven, violation
 from tclose_spark.checks.profiles.judge_profile import judge_profile
 from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS, Populations
 from tclose_spark.checks.pseudonyms import require_pseudonyms
-from tclose_spark.checks.released import DamagedFileError, read_released
+from tclose_spark.checks.released import DamagedFileError, ReleasedRows, read_released
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.supersets import (
     expect_supersets,
@@ -55,6 +56,7 @@ from tclose_spark.measures.distances.least import least_distance
 from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.runfile.population import THRESHOLD
+from tclose_spark.runfile.release_form import GROUP
 from tclose_spark.runfile.spec import Privacy, ReleaseSpec
 from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.domains import Counts, Profile, TupleCounts
@@ -70,14 +72,15 @@ MEASURED = {"delta": "delta-disclosure", "divergence": "KL divergence"}
 
 @dataclass(frozen=True)
 class Evidence:
-    """The fingerprints that the run recorded: of its input, of both sides of its write (see `table.fingerprint`), and
-    of `internal/people` if people are counted.
+    """The fingerprints that the run recorded: of its input, of both sides of its write (see `table.fingerprint`), of
+    `internal/people` if people are counted, and of the parts of raw rows that are published apart.
     """
 
     input: str
     raw: str
     published: str
     people: str | None = None
+    projections: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def suppressed(self) -> int:
@@ -116,6 +119,7 @@ def verify_release(
     population: Table | None = None,
     populations: Populations = NO_POPULATIONS,
     line: Line | None = None,
+    tables: Mapping[str, WrittenTable] | None = None,
 ) -> Verdict:
     """The verdict on a written release. Writes its class table to `classes_path`.
 
@@ -125,28 +129,32 @@ def verify_release(
     population: the people of the population, if the run file names a table of them.
     populations: by column of areas, the people of each area, if the run file's profile names them.
     line: the earlier releases that the release continues.
+    tables: those of sensitive values by name, if they are not in the release (`release.form`, `release.together`).
 
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
             published value is not a label.
     """
-    schema = schema_of(release)
-    _require_columns(schema.names, spec)
+    names, form = list(spec.attributes.sensitive_attributes), spec.release
+    fields = _columns_of(release, tables or {}, spec)
     require_pseudonyms(release, [*spec.attributes.pseudonym_names.values()])
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    labels = [column for columns in published_columns(spec).values() for column in columns]
-    rows = read_released(release, folder, labels, list(spec.attributes.sensitive_attributes))
-    names = list(spec.attributes.sensitive_attributes)
+    texts = [name for name, kind in fields.items() if pa.types.is_string(kind.type)]
+    labels = form.key(column for columns in published_columns(spec).values() for column in columns)
+    rows: ReleasedRows | FormedRows = (
+        read_released(release, folder, labels, names)
+        if form.is_plain
+        else read_formed((release, folder), tables or {}, spec)
+    )
     with _labels_required(), keep(rows.tallies) as tallies, released_people(people, labels, names) as whose:
-        named = names_of_release(tallies, spec)
-        quasi = judged_quasi(spec, named, hierarchies, spec.aggregates)
+        named = {} if form.is_exact else names_of_release(tallies, spec)
+        quasi = [GROUP_OF_ROWS] if form.is_exact else judged_quasi(spec, named, hierarchies, spec.aggregates)
         counts, tuple_counts = count_values(tallies, list(spec.attributes.sensitive_attributes))
         if not any(counts):
             raise GuaranteeError("the release has no rows; nothing is published")
         released = rows.fingerprint
         left = SuppressedRows.of(evidence.suppressed, spec.privacy, profile, counts)
         attributes = _judged_attributes(texts, left.compared(counts), spec, hierarchies)
-        tuples = growing_tuples(tuple_counts, attributes)
+        tuples = growing_tuples(None if form.together else tuple_counts, attributes)
         judged = [*attributes, *_joint_attributes(tuple_counts, attributes, spec)]
         required = None if whose is None else whose.judged(judged, left.public)
         if whose is not None:
@@ -163,7 +171,7 @@ def verify_release(
             quasi,
             of_whole,
             suppressed=left.rows,
-            more_losses=losses_by_input(quasi, profile),
+            more_losses=[] if form.is_exact else losses_by_input(quasi, profile),
             more=[one.criterion for one in tuples],
             people=required,
         )
@@ -177,20 +185,23 @@ def verify_release(
         if line is not None and people is not None and required is not None:
             judged_line = judge_line(line, people, labels, spec.privacy.k, quasi, attributes, required)
         worst = worst_classes(tallies, labels, figures, attributes)
-        alone = count_alone(tallies, len(labels), names, tuple_counts)
+        alone = [] if form.together else count_alone(tallies, len(labels), names, tuple_counts)
         risks = _risks(spec.privacy, classes, quasi, hierarchies, release, population, counts_people=whose is not None)
     problems = _disagreements(evidence, released, profile, figures, left, spec.privacy)
     if whose is not None and spec.attributes.person is not None and spec.attributes.person.rows == "together":
         problems += whose.apart()
     problems += [violation(broken) for broken in figures.broken]
+    if isinstance(rows, FormedRows):
+        problems += not_in_classes(rows, evidence.projections, figures.homogeneous if form.is_exact else {})
     problems += [] if judged_line is None else judged_line.problems
     problems += [] if risks is None or spec.privacy.risk is None else risks.broken(spec.privacy.risk)
     far = [unproven(each.guarantee) for each in near if not each.guarantee.holds]
     problems += [*far, *(notes if far else [])]
     problems += [too_coarse(spec, name, *found) for name, found in figures.coarse.items()]
-    compared = not spec.aggregates and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
+    labelled = not (spec.aggregates or form.is_exact)
+    compared = labelled and (figures.classes <= MOST_COMPARED or spec.method.promises_disjoint)
     disjoint = compared and are_disjoint(classes, quasi)
-    if spec.method.promises_disjoint and not disjoint:
+    if spec.method.promises_disjoint and not disjoint and not form.is_exact:
         problems.append(
             "regions overlap: the labels of two classes have values in common, but the method promises disjoint regions"
         )
@@ -212,18 +223,21 @@ def verify_release(
             }
             for each in near
         },
-        "quasi_identifiers": measured_on(spec, named, hierarchies, profile.quasi),
+        "quasi_identifiers": {
+            **{name: {} for name in spec.attributes.quasi_identifiers},
+            **measured_on(spec, named, hierarchies, profile.quasi),
+        },
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
         "warnings": warnings_of(
             figures,
-            quasi,
+            [] if form.is_exact else quasi,
             named,
             _judged_attributes(texts, counts, spec, hierarchies),
             judged[len(attributes) :],
             texts,
         ),
         "columns": {
-            name: {"type": type_name(schema.field(name)), "missing": missing} for name, missing in rows.missing.items()
+            name: {"type": type_name(fields[name]), "missing": missing} for name, missing in rows.missing.items()
         },
         "fingerprint": str(released),
         "rows": released.rows,
@@ -237,6 +251,8 @@ def verify_release(
             "ncp_by_quasi_identifier": dict(zip(figures.losses, figures.more_losses, strict=True)),
         },
     }
+    if form.is_exact:
+        figures_of |= {"ncp": 0.0, "ncp_by_quasi_identifier": dict.fromkeys(spec.attributes.quasi_identifiers, 0.0)}
     if of_people is not None:
         figures_of["people"] = of_people
     if judged_line is not None:
@@ -305,10 +321,25 @@ def _risks(
     )
 
 
+def _columns_of(release: Table, tables: Mapping[str, WrittenTable], spec: ReleaseSpec) -> dict[str, pa.Field]:
+    """The columns of all tables of a release, each of which has those that it must have, and no others."""
+    schema, sensitive = schema_of(release), spec.attributes.sensitive_attributes
+    _require_columns(schema.names, spec)
+    fields = {field.name: field for field in schema}
+    labels = [column for columns in published_columns(spec).values() for column in columns]
+    for name, columns in spec.release.tables(labels, sensitive).items():
+        found = schema_of(tables[name][0])
+        if found.names != columns:
+            raise GuaranteeError(f"the table {name!r} has missing or unexpected columns; nothing is published")
+        fields |= {field.name: field for field in found}
+    return fields
+
+
 def _require_columns(released: Sequence[str], spec: ReleaseSpec) -> None:
     attributes = spec.attributes
     columns = [column for pair in published_columns(spec).values() for column in pair]
-    expected = {*columns, *attributes.sensitive_attributes, *attributes.beside}
+    expected = {*columns, *attributes.beside, *([GROUP] if spec.release.is_exact else [])}
+    expected |= set() if spec.release.is_split else {*attributes.sensitive_attributes}
     person = [] if attributes.person is None else [attributes.person.column]
     person = [column for column in person if column not in expected]  # its pseudonym may have its name
     for column in (*attributes.direct_identifiers, *person):

@@ -24,6 +24,7 @@ from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.lock import LOCK, is_of_lock, locked
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
+from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import (
     HIERARCHIES,
@@ -45,7 +46,7 @@ CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "co
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
 SUCCESSOR = "continued_by"
 """In `internal`: the public folder of the release that continues this one."""
-PUBLIC = ("release", *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
+PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
 STATE = "run.json"
 PROBLEMS = "problems.json"

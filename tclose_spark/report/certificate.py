@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,7 @@ from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.people import Weight
 from tclose_spark.runfile.population import ADVERSARIES
 from tclose_spark.runfile.pseudonyms import NAMED
+from tclose_spark.runfile.release_form import GROUP
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.writing import listing
@@ -62,6 +63,7 @@ def build_certificate(
             "classes": figures["classes"],
             "fingerprint": figures["fingerprint"],
             "columns": columns,
+            **_form(spec, columns),
         },
         "counts": COUNTS if "people" not in figures else COUNTS_OF_PEOPLE,
         "input": {"rows": rows, "version": version},
@@ -87,7 +89,7 @@ def build_certificate(
             "sensitive": {name: _sensitive(settings[name], achieved[name], hierarchies.get(name)) for name in settings},
             "quasi_identifiers": {
                 name: {
-                    **_quasi(quasi, hierarchies.get(name), spec.aggregates.get(name)),
+                    **_quasi(quasi, hierarchies.get(name), spec.aggregates.get(name), spec.release.is_exact),
                     **figures["quasi_identifiers"][name],
                 }
                 for name, quasi in spec.attributes.quasi_identifiers.items()
@@ -109,8 +111,46 @@ def build_certificate(
         "allow_unique": list(spec.attributes.allow_unique),
         **({"pseudonyms": pseudonyms} if pseudonyms else {}),
         **({"profile": figures["profile"]} if "profile" in figures else {}),
-        "warnings": [*figures["warnings"], *_as_they_were(figures), *(_linkable(*one) for one in pseudonyms.items())],
+        "warnings": [
+            *_of_form(spec),
+            *figures["warnings"],
+            *_as_they_were(figures),
+            *(_linkable(*one) for one in pseudonyms.items()),
+        ],
     }
+
+
+def _form(spec: ReleaseSpec, columns: Sequence[str]) -> dict[str, Any]:
+    """The form of the release, unless it is one table of labels: the column of a class's number, the tables of
+    sensitive values, and the blocks that are published apart. columns: of the table `release`.
+    """
+    form, attributes = spec.release, spec.attributes
+    if form.is_plain:
+        return {}
+    labels = [column for column in columns if column not in attributes.beside]
+    tables = form.tables(labels, attributes.sensitive_attributes)
+    return {
+        "form": form.form,
+        **({"group": GROUP} if form.is_exact else {}),
+        **({"tables": tables} if tables else {}),
+        **({"together": [[*block] for block in form.together]} if form.together else {}),
+    }
+
+
+def _of_form(spec: ReleaseSpec) -> list[str]:
+    """The warnings about exact quasi-identifiers, and about values that are not those of their row."""
+    form, found = spec.release, []
+    if form.is_exact:
+        found.append(
+            f"{', '.join(spec.attributes.quasi_identifiers)}: published as they are (release.form: {form.form}), so "
+            "who is in the table is disclosed, with these values; sensitive values are known by class only"
+        )
+    if form.form == "permutation":
+        found.append(
+            f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some person of its "
+            "class, not of its own (release.form: permutation)"
+        )
+    return found
 
 
 def _as_they_were(figures: Mapping[str, Any]) -> list[str]:
@@ -270,11 +310,13 @@ def _sensitive(
 
 
 def _quasi(
-    settings: QuasiIdentifier, hierarchy: Hierarchy | None, aggregate: Aggregate | None = None
+    settings: QuasiIdentifier, hierarchy: Hierarchy | None, aggregate: Aggregate | None = None, exact: bool = False
 ) -> dict[str, Any]:
-    """How a quasi-identifier is published: its settings, and the form of its labels or the kind of aggregate. Leaves of
-    a built hierarchy are values of people, so only their number is published.
+    """How a quasi-identifier is published: its settings, and the form of its labels or the kind of aggregate, or that
+    it is exact. Leaves of a built hierarchy are values of people, so only their number is published.
     """
+    if exact:
+        return {"type": settings.type, "exact": True}
     entry = {"type": settings.type, **settings.model_dump(mode="json", exclude_defaults=True, exclude={"hierarchy"})}
     if aggregate is not None:
         entry["aggregate"] = aggregate.kind

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tclose_spark.report.page import number, percent
+from tclose_spark.runfile.release_form import COUNT
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
 """What the intervals of a quasi-identifier are of, by its type."""
@@ -66,6 +67,8 @@ def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
 
 
 UNCHANGED = "a value of the input"
+PLACES = {"anatomy": " for its class", "permutation": " in another row of its class"}
+"""Where sensitive values are published, by `release.form`."""
 INSENSITIVE = ("insensitive attribute", "", UNCHANGED, "published unchanged; no guarantee covers it")
 Described = Iterator[tuple[str, str, str, str]]
 """(column, its quasi-identifier or none, form, treatment)."""
@@ -74,6 +77,7 @@ Described = Iterator[tuple[str, str, str, str]]
 def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Described]]:
     """The columns of each role other than the insensitive ones."""
     yield "quasi-identifier", _quasi_identifiers(certificate)
+    yield "class", _of_classes(certificate)
     yield "sensitive attribute", _sensitive(certificate)
     yield "pseudonym", _pseudonyms(certificate)
     yield "weight", _weight(certificate)
@@ -83,7 +87,9 @@ def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
     columns = certificate["release"]["columns"]
     for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
         kind = INTERVALS.get(entry["type"], "value")
-        if "aggregate" in entry:
+        if "exact" in entry:
+            yield name, name, UNCHANGED, "published as it is; only its class connects it with sensitive values"
+        elif "aggregate" in entry:
             yield name, name, f"the {entry['aggregate']} of its class", "replaced by an aggregate of its class"
         elif name in columns:
             yield name, name, _form(entry, kind), f"generalized to a label that covers {_covered(entry)}"
@@ -91,6 +97,16 @@ def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
             for end, which in (("min", "lowest"), ("max", "highest")):
                 treatment = f"generalized to an interval that covers {_covered(entry)}"
                 yield f"{name}_{end}", name, f"the {which} {kind} of an interval", treatment
+
+
+def _of_classes(certificate: Mapping[str, Any]) -> Described:
+    """The columns that another form than labels adds."""
+    release = certificate["release"]
+    if "group" in release:
+        treatment = "a keyed hash of what is published of the class; rows with one number are a class"
+        yield release["group"], "", "the number of a class", treatment
+    if "tables" in release:
+        yield COUNT, "", "a number of rows", "how many rows of the class have the values of a row of the table"
 
 
 def _covered(entry: Mapping[str, Any]) -> str:
@@ -111,6 +127,7 @@ def _form(entry: Mapping[str, Any], kind: str) -> str:
 
 
 def _sensitive(certificate: Mapping[str, Any]) -> Described:
+    where = PLACES.get(certificate["release"].get("form", ""), "")
     for name, entry in certificate["attributes"]["sensitive"].items():
         t = certificate["guarantees"]["t"].get(name)
         close = "no limit on its distance from the table"
@@ -119,7 +136,7 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
                 f"in each class at most {number(t['required'])} from its distribution in the table ({t['distance']})"
             )
         merged = "spellings were merged" if "text" in entry else "published unchanged"
-        yield name, "", UNCHANGED, f"{merged}; {close}"
+        yield name, "", UNCHANGED, f"{merged}{where}; {close}"
 
 
 def _pseudonyms(certificate: Mapping[str, Any]) -> Described:

@@ -21,6 +21,7 @@ def certificate_lines(
         *_precision(certificate["utility"].get("ncp_by_quasi_identifier", ()), codebook),
         ("fingerprint", certificate["release"]["fingerprint"]),
         ("release", f"{public}/release"),
+        *((name, f"{public}/{name}") for name in certificate["release"].get("tables", ())),
         ("certificate", f"{public}/certificate.json"),
         ("report", f"{public}/report.html"),
         ("evidence", internal),

@@ -31,8 +31,7 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
     """
     release, page = certificate["release"], first_page(certificate)
     rules = [row for row in page["guarantees"] if row.met is not None]
-    entries = codebook_entries(certificate, figures)
-    columns = {entry.column for entry in entries}
+    entries = {entry.column: entry for entry in codebook_entries(certificate, figures)}
     contract = {
         "apiVersion": VERSION,
         "kind": "DataContract",
@@ -48,15 +47,16 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
         },
         "schema": [
             {
-                "name": "release",
+                "name": name,
                 "logicalType": "object",
-                "physicalName": "release",
+                "physicalName": name,
                 "physicalType": "table",
                 "description": "A class is the set of all rows with the same published values of "
-                f"{', '.join(page['roles']['generalized'])}.",
-                "properties": [_column(entry, rules) for entry in entries],
-                "quality": [_rule(row) for row in rules if row.attribute not in columns],
+                f"{', '.join(page['roles']['key'])}.",
+                "properties": [_column(entries[column], rules) for column in columns if column in entries],
+                "quality": [_rule(row) for row in rules if row.attribute not in entries and name == "release"],
             }
+            for name, columns in {"release": release["columns"], **release.get("tables", {})}.items()
         ],
         "customProperties": _properties(
             fingerprint=release["fingerprint"],

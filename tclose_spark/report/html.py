@@ -63,6 +63,7 @@ def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
 def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     """The template variables of the pages to sign."""
     suppressed, guarantees = certificate.get("suppressed"), certificate["guarantees"]
+    release = certificate["release"]
     whole, near, closeness = whole_of(certificate), guarantees.get("nt", {}), guarantees["t"]
     sensitive, unprotected = certificate["attributes"]["sensitive"], certificate["unprotected"]
     rows = list(_guarantees(guarantees, whole))
@@ -72,7 +73,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     of_suppressed = [replace(row, meaning="") for row in _guarantees(of_class, whole)] if of_class else []
     return {
         "certificate": certificate,
-        "release": certificate["release"],
+        "release": release,
         "utility": certificate["utility"],
         "k": guarantees["k"],
         "people": certificate.get("people"),
@@ -98,6 +99,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "allow_unique": certificate.get("allow_unique") or [],
         "profile": certificate.get("profile"),
         "aggregates": dict(_aggregates(certificate)),
+        "form": {"name": release.get("form"), **{key: release.get(key) for key in ("group", "tables", "together")}},
         "weights": certificate.get("weights"),
         "MARK": MARK,
         "BAR": BAR,
@@ -309,7 +311,9 @@ def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRo
 
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
     """The released columns by role. A quasi-identifier that is no column is published as two bounds."""
-    columns, sensitive = certificate["release"]["columns"], certificate["guarantees"]["t"]
+    release, sensitive = certificate["release"], certificate["guarantees"]["t"]
+    columns = [*release["columns"], *(name for of in release.get("tables", {}).values() for name in of)]
+    columns, key = [*dict.fromkeys(columns)], release.get("group")
     quasi, pseudonyms = certificate["utility"]["ncp_by_quasi_identifier"], certificate.get("pseudonyms", {})
     generalized = {
         column for name in quasi for column in ([name] if name in columns else [f"{name}_min", f"{name}_max"])
@@ -317,7 +321,8 @@ def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:
     return {
         "generalized": _in_order(columns, generalized),
         "sensitive": _in_order(columns, sensitive),
-        "insensitive": _in_order(columns, {*columns} - generalized - {*sensitive, *pseudonyms}),
+        "key": [key] if key else _in_order(columns, generalized),
+        "insensitive": _in_order(release["columns"], {*columns} - generalized - {*sensitive, *pseudonyms, key}),
         "pseudonyms": _in_order(columns, pseudonyms),
     }
 

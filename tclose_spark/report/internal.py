@@ -74,9 +74,10 @@ def _attacks(
     groups = raw["groups"] if raw else None
     rows, classes = certificate["release"]["rows"], certificate["release"]["classes"]
     k = certificate["guarantees"]["k"]["required"]
-    yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
-    yield f"rows in groups of fewer than {number(k)} rows", groups and groups["few"], 0.0
-    yield "chance to pick a person's row, on average", groups and groups["chance"], classes / rows
+    if "group" not in certificate["release"]:  # exact quasi-identifiers are as in the raw table
+        yield "rows that are alone with their quasi-identifiers", groups and groups["alone"], 0.0
+        yield f"rows in groups of fewer than {number(k)} rows", groups and groups["few"], 0.0
+        yield "chance to pick a person's row, on average", groups and groups["chance"], classes / rows
     for name, entry in certificate["attributes"]["sensitive"].items():
         certain, guessed = entry["homogeneous"]["rows"] / rows, figures["guessed"][name]
         yield f"rows for which {name} is certain", groups and groups["certain"][name], certain

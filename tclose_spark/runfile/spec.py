@@ -30,6 +30,7 @@ from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
+from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 
 AUTO = "auto"
@@ -294,6 +295,8 @@ class ReleaseSpec(Section):
         default_factory=lambda: read_settings({})
     )
     """The method that assigns rows to classes, with its settings."""
+    release: ReleaseForm = ReleaseForm()
+    """How the classes are published: as labels, or with quasi-identifiers as they are."""
     engine: Literal["auto", "local", "spark"] = "auto"
     """Where the run works: local is this process, without Java; auto takes it for small local files and tables in
     memory, and Spark for all else. The release is the same.
@@ -469,20 +472,65 @@ class ReleaseSpec(Section):
     def _covering(self) -> Self:
         if not self.aggregates:
             return self
-        quasi = self.attributes.quasi_identifiers
-        about = [
-            f"attributes.quasi_identifiers.{name}.{key}"
-            for name, settings in quasi.items()
-            for key, default in ABOUT_LABELS.items()
-            if getattr(settings, key) != default
-        ]
-        about += ["privacy.nt"] if self.privacy.nt is not None else []
+        about = [*self._about_labels, *(["privacy.nt"] if self.privacy.nt is not None else [])]
         if about:
             raise ValueError(
                 f"{', '.join(about)}: these keys concern labels, and method.representative publishes aggregates "
                 "instead; leave out one or the other"
             )
         return self
+
+    @model_validator(mode="after")
+    def _in_another_form(self) -> Self:
+        form, attributes, privacy = self.release, self.attributes, self.privacy
+        if form.is_plain:
+            return self
+        key, sensitive = "release.form" if form.is_exact else "release.together", attributes.sensitive_attributes
+        if not sensitive:
+            raise ValueError(f"{key} is about sensitive attributes; expected at least one")
+        named = {name for block in form.together for name in block}
+        if odd := sorted(named ^ {*sensitive} if named else ()):
+            raise ValueError(
+                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
+                "expected each sensitive attribute in one block, and no other column"
+            )
+        for one in privacy.joint or () if form.together else ():
+            if not any({*one.attributes} <= {*block} for block in form.together):
+                raise ValueError(
+                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
+                )
+        taken = [name for name in attributes.published if name.lower() in (GROUP, COUNT)]
+        refused = {
+            "output.after": self.output.after,
+            "output.keep_linked": self.output.keep_linked,
+            "output.export": form.is_split and self.output.export,
+            "output.table": form.is_split and self.output.table,
+            "attributes.person": attributes.person,
+            "attributes.weight": attributes.weight,
+            "privacy.suppression_limit": privacy.suppression_limit,
+            "privacy.nt": privacy.nt,
+            "privacy.population": privacy.population,
+            "privacy.risk": privacy.risk,
+            "privacy.profile": privacy.profile,
+            "privacy.k: auto": privacy.alpha,
+            "method.representative": self.aggregates,
+            **dict.fromkeys(self._about_labels if form.is_exact else [], True),
+        }
+        if found := [name for name, given in refused.items() if given]:
+            raise ValueError(f"{', '.join(found)}: not with {key}, for which it is not examined; leave out one of them")
+        if taken:
+            raise ValueError(f"{key} publishes a column named {taken[0].lower()!r}; rename the input's (input.columns)")
+        return self
+
+    @property
+    def _about_labels(self) -> list[str]:
+        """The settings of quasi-identifiers that concern labels, where they are not the default."""
+        return [
+            f"attributes.quasi_identifiers.{name}.{key}"
+            for name, settings in self.attributes.quasi_identifiers.items()
+            for key, default in ABOUT_LABELS.items()
+            if getattr(settings, key) != default
+        ]
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:
@@ -501,6 +549,8 @@ class ReleaseSpec(Section):
         """
         decisive = self.model_dump(mode="json", exclude={"name", "output", "engine", "suggested"})
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
+        if self.release.is_plain:
+            del decisive["release"]
         for section in ("attributes", "privacy"):
             decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

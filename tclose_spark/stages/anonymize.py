@@ -35,7 +35,9 @@ from tclose_spark.io.tables.versions import prepend_versions
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import ClassAssignment, Plan
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
+from tclose_spark.runfile.release_form import RELEASE, SENSITIVE_TABLES
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.forms import FormedTables
 from tclose_spark.stages.generalize import Generalizer, LabelLimits, as_moments, raw_type, run_starts
 from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
 from tclose_spark.stages.line.published_atoms import published_atoms, with_newcomers
@@ -72,11 +74,11 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import PERSON
 from tclose_spark.table.rows import Rows
 
-RELEASE = "release"
-"""The published table. LINKED, which `output.keep_linked` requests, has the raw row beside each published one."""
 FIGURE = "figure{}"  # numbered: a method's names may be like any of ours
 UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST = "uncovered", "raw_rows", "raw_digest", "rows", "digest"
 PEOPLE_ROWS, PEOPLE_DIGEST = "people_rows", "people_digest"
+PROJECTION = "projection{}"
+"""The digest of a part of the raw rows: see `ReleaseForm.projections`."""
 SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST, PEOPLE_ROWS, PEOPLE_DIGEST)
 """Of a task's released or suppressed rows: those whose label does not cover its value (or is not the aggregate of the
 class), and the fingerprints of the raw rows, of the release, and of PEOPLE.
@@ -89,7 +91,8 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
     profile, columns = read_profile(run), read_columns(run)
     attributes = resolved_attributes(run, profile)
     plan = read_plan(run, attributes, profile.continued)
-    anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns)
+    formed = FormedTables.of(run.spec, profile.quasi, attributes.cells, run.secret)
+    anonymizer = Anonymizer(run.spec, profile, attributes, plan, columns, formed=formed)
     written = _write(run, anonymizer)
     if anonymizer.notes_values:
         names = PublicNames.of(run.spec, attributes, read_values(read_delta(run.session, run.staging.path(VALUES))))
@@ -110,6 +113,8 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
             record["versions"] = {"readable": list(kept), "commits": kept.stop}
     hashed = {"raw": written.raw, "published": written.published, "people": written.people}
     record |= {"written": {side: str(one) for side, one in hashed.items() if one is not None}, "method": written.method}
+    if formed is not None:
+        record["written"]["projections"] = {name: str(one) for name, one in written.projections.items()}
 
 
 def _write_atoms(run: Run, anonymizer: Anonymizer, earlier: EarlierRelease) -> None:
@@ -123,7 +128,8 @@ def _write_atoms(run: Run, anonymizer: Anonymizer, earlier: EarlierRelease) -> N
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
     run.staging.remove(LINKED)
     run.staging.remove(PEOPLE)
-    run.staging.remove(RECORDS)
+    for name in (RECORDS, *SENSITIVE_TABLES):
+        run.staging.remove(name)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)
     except ChangedFileError:
@@ -140,12 +146,15 @@ def _write_tables(run: Run, anonymizer: Anonymizer, trusts_text_writer: bool) ->
 
 @dataclass(frozen=True)
 class Written:
-    """The fingerprints of all raw rows, of the released rows and of the rows of PEOPLE, and the method's figures."""
+    """The fingerprints of all raw rows, of the released rows and of the rows of PEOPLE, the method's figures, and the
+    fingerprints of the raw rows' parts that are published apart.
+    """
 
     raw: Fingerprint
     published: Fingerprint
     people: Fingerprint | None
     method: dict[str, Any]
+    projections: Mapping[str, Fingerprint]
 
     @property
     def suppressed(self) -> int:
@@ -164,8 +173,12 @@ class Anonymizer:
         plan: Plan,
         columns: StagedColumns,
         names: PublicNames | None = None,
+        formed: FormedTables | None = None,
     ) -> None:
-        """names: the values that labels may name, once it is known which rows are suppressed."""
+        """names: the values that labels may name, once it is known which rows are suppressed. formed: makes the tables
+        of another form than one table of labels.
+        """
+        self.formed = formed
         self.spec, self.profile, self.attributes, self.plan, self.columns = spec, profile, attributes, plan, columns
         self.names, quasi = names, attributes.quasi_identifiers if names is None else names.quasi
         self.encoder = Encoder.of(profile, columns)
@@ -195,7 +208,8 @@ class Anonymizer:
     def tables(self) -> dict[str, pa.Schema]:
         """The schemas of the written tables, by name.
 
-        RELEASE has the released columns. LINKED (`output.keep_linked`) has every row: the released columns, each raw
+        RELEASE is the published table, with the released columns; in another form, see `FormedTables`. LINKED
+        (`output.keep_linked`) has every row: the released columns, each raw
         quasi-identifier as `<name>_raw`, and, if rows may be suppressed, SUPPRESSED. Suppressed rows have no labels.
         PEOPLE, if they are counted, has every row: the released columns, PERSON, and SUPPRESSED.
         RECORDS (`output.leavers: keep`) has every released row as it was: its prepared quasi-identifiers under their
@@ -205,7 +219,7 @@ class Anonymizer:
         roles = self.spec.attributes
         own = {field.name: field.type for field in self.columns.passing}
         as_they_are = [*roles.sensitive_attributes, *roles.beside]
-        released = [*self.generalizer.schema(), *((name, own.get(name, pa.string())) for name in as_they_are)]
+        released = [*self._quasi, *((name, own.get(name, pa.string())) for name in as_they_are)]
         noted = {VALUES: VALUES_SCHEMA} if self.notes_values else {}
         if roles.person is not None:
             noted[PEOPLE] = pa.schema([*released, (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])
@@ -213,6 +227,8 @@ class Anonymizer:
         if self.spec.output.leavers == "keep":
             quasi = [(domain.name, kinds[domain.kind]) for domain in self.profile.quasi]
             noted[RECORDS] = pa.schema([*quasi, *released[-len(as_they_are) :], (PERSON, pa.int64())])
+        if self.formed is not None:
+            return self.formed.schemas(pa.schema(released), len(self._quasi))
         if not self.spec.output.keep_linked:
             return {RELEASE: pa.schema(released), **noted}
         raw = [
@@ -222,15 +238,27 @@ class Anonymizer:
         return {RELEASE: pa.schema(released), LINKED: pa.schema([*released, *raw, *flag]), **noted}
 
     @property
+    def _quasi(self) -> list[tuple[str, pa.DataType]]:
+        """Names and types of the published columns of quasi-identifiers."""
+        if self.formed is not None and self.formed.form.is_exact:
+            return self.formed.schema()
+        return self.generalizer.schema()
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """SUMS, and the digests of the parts that are published apart."""
+        return (*SUMS, *(PROJECTION.format(i) for i in range(len(self._parts))))
+
+    @property
     def figures(self) -> dict[str, How]:
         """How the figures of tasks are combined, by column of `files`."""
         of_method = {FIGURE.format(i): how for i, how in enumerate(self.plan.figures.values())}
-        return {**dict.fromkeys(SUMS, "sum"), **of_method}
+        return {**dict.fromkeys(self.sums, "sum"), **of_method}
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of `files`."""
-        figures = [(name, pa.int64() if name in SUMS else pa.float64()) for name in self.figures]
+        figures = [(name, pa.int64() if name in self.sums else pa.float64()) for name in self.figures]
         return pa.schema([(TABLE, pa.string()), (FILE, pa.binary()), *figures])
 
     def files(self, batches: Table) -> Table:
@@ -271,16 +299,30 @@ class Anonymizer:
         notes, tables, files = self.notes_values, self.tables, self.schema
         tables.pop(VALUES, None)
         sample, refused, quasi_columns = self.sample, self.refused_cuts, len(self.generalizer.schema())
+        formed = self.formed
+        exact = formed if formed is not None and formed.form.is_exact else None
         disjoint, aggregates, extremes = self.spec.method.promises_disjoint, self.aggregates, self.extremes
         calendars = [domain.calendar for domain in self.profile.quasi]
         insensitive, cell_places = len(self.spec.attributes.beside), _cell_places(attributes)
+        if formed is not None:  # rows without sensitive values must not be in the order of these
+            cell_places = np.zeros_like(cell_places)
+
+        def contents(rows: Rows, passing: list[pa.Array]) -> tuple[list[pa.Array], list[pa.Array]]:
+            """(prepared quasi-identifiers; sensitive and other values)."""
+            raw = codec.decode(rows)
+            return raw, columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
 
         def finished(
             rows: Rows, passing: list[pa.Array], labels: list[pa.Array] | None
         ) -> tuple[dict[str, list[pa.Array]], list[int]]:
             """(the columns of each table; their SUMS). labels: None for suppressed rows."""
-            raw = codec.decode(rows)
-            values = columns.published([*raw, *codec.sensitive_texts(rows), *passing])[len(raw) :]
+            raw, values = contents(rows, passing)
+            if formed is not None and labels is not None:
+                of_form = formed.tables(labels, values, rows.cell)
+                hashed = (Fingerprint.of([*raw, *values]), Fingerprint.of(of_form[RELEASE]), NOTHING)
+                wrong = 0 if exact is not None else _uncovered(coverages, generalizer.bounds, raw, labels)
+                digests = [part.digest for part in formed.projections(labels, raw, values)]
+                return of_form, [wrong, *(n for side in hashed for n in (side.rows, side.digest)), *digests]
             written = labels or [pa.nulls(len(rows), kind) for _, kind in generalizer.schema()]
             released, suppressed = [*written, *values], pa.array(np.full(len(rows), labels is None))
             person = [] if rows.person is None else [pa.array(rows.person)]
@@ -327,10 +369,18 @@ class Anonymizer:
             if notes and len(place):
                 noted = note_values(rows, restrict(assigned, place), attributes)
                 yield from (_row_of_files(files, VALUES, file) for file in parquet_files(noted.columns, noted.schema))
+            if exact is not None:
+                taken = pa.array(assigned.here)
+                found = contents(rows.take(assigned.here), [column.take(taken) for column in passing])
+                order, labels = exact.number(rows.take(assigned.here), assigned.classes, *found)
+                place = assigned.here[order]
             figures: dict[str, float | None] = {name: assigned.figures[name] for name in plan.figures}
             for here, published in ((place, labels), (suppressed, None)):
                 if len(here):
-                    sample.add(rows.take(here), published, quasi_columns)
+                    if exact is None:
+                        sample.add(rows.take(here), published, quasi_columns)
+                    else:
+                        sample.add_classes(rows.take(here), labels[-1])
                     beside = [column.take(pa.array(here)) for column in passing]
                     made, sums = finished(rows.take(here), beside, published)
                     yield _row_of_files(files, None, None, *sums, *figures.values())
@@ -364,6 +414,7 @@ class Anonymizer:
         """
         figures = self.observed()
         uncovered, *sides = (int(figures[name] or 0) for name in SUMS)
+        parts = [int(figures[name] or 0) for name in self.sums[len(SUMS) :]]
         raw, published, people = (
             Fingerprint(rows, digest) for rows, digest in zip(sides[::2], sides[1::2], strict=True)
         )
@@ -382,7 +433,13 @@ class Anonymizer:
             published,
             None if self.profile.people is None else people,
             self.plan.describe({name: figures[FIGURE.format(i)] for i, name in enumerate(self.plan.figures)}),
+            dict(zip(self._parts, (Fingerprint(published.rows, digest) for digest in parts), strict=True)),
         )
+
+    @property
+    def _parts(self) -> list[str]:
+        """The names of the parts that are published apart."""
+        return [] if self.formed is None else [RELEASE, *self.formed.blocks]
 
 
 def _passing(beside: pa.ChunkedArray) -> list[pa.Array]:

@@ -21,6 +21,7 @@ from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import only_file
+from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.stages.line.earlier import note_successor
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
@@ -43,7 +44,8 @@ INTERNAL = (
     HISTORY,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
-JUDGED, VERDICT = ("release", PEOPLE, ATOMS, "profile.json", MINIMALITY), ("classes", "validation", "verification.json")
+JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, ATOMS, "profile.json", MINIMALITY)
+VERDICT = ("classes", "validation", "verification.json")
 """What `verify` reads in the staging area, and what it writes there. The report is made from both."""
 
 

@@ -114,7 +114,7 @@ def _raw_totals(profile: Profile) -> dict[str, Any]:
 def _raw_versus_released(run: Run, measure: Callable[..., Any]) -> dict[str, Any] | None:
     """Raw rows beside their published values; None if none could be drawn."""
     profile = read_profile(run)
-    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile))
+    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact))
     if linked is None:
         return None
     rows = Rows.concatenate([linked.rows, linked.suppressed])

@@ -75,10 +75,13 @@ def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder
             before=earlier["atoms"],
             versions=versions["readable"],
         )
-    trees, areas = run.public_hierarchies, run.populations
+    trees, areas, tables = run.public_hierarchies, run.populations, {}
+    for name in run.spec.release.tables([], run.spec.attributes.sensitive_attributes):
+        require_plain_table(folder, name)
+        tables[name] = (read_delta(run.session, folder.path(name)), folder.path(name))
     with opened_population(run) as population:
         return verify_release(
-            release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line
+            release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line, tables
         )
 
 
@@ -201,7 +204,12 @@ def _require_whole(state: Mapping[str, Any]) -> None:
     """Raises an error of any kind unless a state has all that is read from it later."""
     stages = state["stages"]
     source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
-    for hashed in (source["fingerprint"], written["raw"], written["published"]):
+    for hashed in (
+        source["fingerprint"],
+        written["raw"],
+        written["published"],
+        *written.get("projections", {}).values(),
+    ):
         Fingerprint.parse(hashed)
     warnings, repeated = stages["verify"]["minimality"]["warnings"], stages["profile"]["repeated"]
     found = (state["configuration"], source["rows"], warnings, repeated)
@@ -247,6 +255,7 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
     yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
     yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
     ours = {"release", CERTIFICATE, REPORT, CODEBOOK, CONTRACT, *map(export_name, reported["exports"])}
+    ours |= {*run.spec.release.tables([], run.spec.attributes.sensitive_attributes)}
     for name in sorted({*listed["public"], *ours}):
         if name.split("/")[0] not in ours:
             yield f"{run.public.path(name)} is no file of a release"

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.table.arrays import HashArray
+from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.row_hash import RowHash
 
 KNOWN = "tclose_spark fingerprint"  # its key, which is public: anyone with the rows can compute it
@@ -38,8 +38,10 @@ class Fingerprint:
         return Fingerprint.of_hashes(content_hash(columns))
 
     @staticmethod
-    def of_hashes(hashes: HashArray) -> Fingerprint:
-        """The fingerprint of rows with these hashes of `content_hash`."""
+    def of_hashes(hashes: HashArray, times: IntArray | None = None) -> Fingerprint:
+        """The fingerprint of rows with these hashes of `content_hash`. times: how often each occurs; once if None."""
+        if times is not None:
+            return Fingerprint(int(times.sum()), _signed(int((hashes * times.astype(np.uint64)).sum(dtype=np.uint64))))
         return Fingerprint(len(hashes), _signed(int(hashes.sum(dtype=np.uint64))))
 
     @staticmethod
@@ -61,7 +63,7 @@ class Fingerprint:
 
 def content_hash(columns: Sequence[pa.Array]) -> HashArray:
     """A 64-bit hash of each row's content, shape (n,). It uses no secret."""
-    return _spread(_row_hash(len(columns)).of_rows(columns))
+    return spread(_row_hash(len(columns)).of_rows(columns))
 
 
 @cache
@@ -69,7 +71,7 @@ def _row_hash(columns: int) -> RowHash:
     return RowHash.of(KNOWN, columns)
 
 
-def _spread(hashes: HashArray) -> HashArray:
+def spread(hashes: HashArray) -> HashArray:
     """The last step of MurmurHash3 (Appleby 2011). Without it, two rows that swap a value would go unnoticed in one
     case of 2^32.
     """

@@ -17,6 +17,7 @@ from tclose_spark.measures.loss.query_error import (
     CoveredRanges,
     CoveredSets,
     CoveredValues,
+    GroupedRelease,
     UniformRelease,
     count,
     draw_queries,
@@ -60,7 +61,15 @@ class QueryError:
         def number(i: int, code: int) -> float:
             return float(decode_numbers(np.array([code]))[0]) if kinds[i] == "double" else float(code)
 
-        errors = relative_errors([read.estimate(query, number) for query in self.queries], self.answers)
+        return self._errors([read.estimate(query, number) for query in self.queries])
+
+    def of_groups(self, rows: Rows, group: IntArray, attributes: ResolvedAttributes) -> Mapping[str, float]:
+        """The same of a release of exact quasi-identifiers. rows: whole classes; group: of each row."""
+        released = GroupedRelease(quasi=rows.quasi, sensitive=sensitive_codes(rows, attributes), group=group)
+        return self._errors(list(map(released.estimate, self.queries)))
+
+    def _errors(self, estimates: Sequence[float]) -> Mapping[str, float]:
+        errors = relative_errors(estimates, self.answers)
         return {"query_error": float(np.median(errors)), "query_error_90": float(np.quantile(errors, 0.9))}
 
 

@@ -20,10 +20,12 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.observers.linked_sample import LinkedRows
+from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
+from tclose_spark.usefulness.queries import QueryError
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
@@ -92,6 +94,8 @@ def measure_raw_versus_released(
     groups = raw_groups(everyone, frequencies, attributes, spec.privacy.k)
     if not len(linked.rows):
         return RawVersusReleased(rows=0, suppressed=len(everyone), whole=linked.whole, groups=groups)
+    if spec.release.is_exact:
+        return _of_groups(linked, profile, attributes, groups)
     released = Released(rows=linked.rows, labels=linked.labels, suppressed=linked.suppressed)
     classes = PublishedClasses.of(released, spec)
     table = ComparedTable(profile=profile, rows=everyone, whole=linked.whole)
@@ -115,6 +119,23 @@ def measure_raw_versus_released(
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
         uniques=None if spec.attributes.person is not None else _uniques(everyone, attributes),
+    )
+
+
+def _of_groups(
+    linked: LinkedRows, profile: Profile, attributes: ResolvedAttributes, groups: RawGroups | None
+) -> RawVersusReleased:
+    """The figures of exact quasi-identifiers. Their means and the classes' sensitive values are those of the input."""
+    table = ComparedTable(profile=profile, rows=linked.rows, whole=linked.whole)
+    of_row, _ = group_equal(linked.labels)
+    return RawVersusReleased(
+        rows=len(linked.rows),
+        suppressed=0,
+        whole=linked.whole,
+        groups=groups,
+        worth={**QueryError.of(table, attributes).of_groups(linked.rows, of_row, attributes)},
+        why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a row",
+        uniques=_uniques(linked.rows, attributes),
     )
 
 

@@ -33,7 +33,7 @@ def judge(public: Path, raw: pa.Table | None = None, insensitive: Sequence[str] 
     raw: its input, whose values no `text` option changes. insensitive: its insensitive attributes.
     """
     party = ThirdParty(public)
-    problems = [*_guarantees(party), *_overlaps(party)]
+    problems = [*_guarantees(party), *_overlaps(party), *_of_form(party, raw)]
     if raw is not None and len(party.rows) <= MOST_ROWS and raw.num_rows <= 2 * MOST_ROWS:
         problems += _uncovered(party, raw, insensitive)
     return problems
@@ -76,6 +76,30 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
     for name, entry in certificate["guarantees"].get("nt", {}).items():
         if name in parts:
             yield from _farther(party, name, entry)
+
+
+def _of_form(party: ThirdParty, raw: pa.Table | None) -> Iterator[str]:
+    """What another form than labels does not keep: the tables have the same classes with as many rows, rows and tables
+    are in an order of what they show, no class has one value, and blocks have the tuples of the input.
+    """
+    release = party.certificate["release"]
+    if "form" not in release:
+        return
+    for name in party.sensitive:
+        if any(party.held[name][key].total() != len(rows) for key, rows in party.classes.items()):
+            yield f"{name}: a class has more or fewer values than rows"
+        if "group" in release and any(len(part) < 2 for part in party.held[name].values()):
+            yield f"{name}: a class has one value"
+    blocks = release.get("together") or [[*party.sensitive]]
+    for block in blocks if raw is not None and {*party.sensitive} <= {*raw.column_names} else ():
+        rows = [*party.rows]
+        if party.tables:
+            (table,) = (table for table in party.tables.values() if block[0] in table[0])
+            rows = [{n: as_spark_writes(v) for n, v in row.items()} for row in table for _ in range(row["count"])]
+        if Counter(tuple(row[n] for n in block) for row in rows) != Counter(
+            tuple(row[n] for n in block) for row in _texts(raw.select([*block]))
+        ):
+            yield f"{block}: the released tuples are not those of the input"
 
 
 def _is_unlisted(entry: dict[str, Any]) -> bool:
@@ -142,7 +166,7 @@ def _uncovered(party: ThirdParty, raw: pa.Table, insensitive: Sequence[str]) -> 
     """The released rows that no assignment of the input's rows covers: each row of the input once, with the same
     sensitive and insensitive values, and all its quasi-identifiers below the labels.
     """
-    kept = [*party.sensitive, *insensitive]
+    kept = [*([] if "form" in party.certificate["release"] else party.sensitive), *insensitive]
     quasi = [name for name, entry in party.quasi.items() if name in raw.column_names and not _is_unknown(entry)]
     people = _texts(raw.select([*dict.fromkeys([*kept, *quasi])]))
     groups: dict[Any, tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))

@@ -21,6 +21,7 @@ from oracle.labels import ends, members
 
 Row = dict[str, Any]
 Counts = Counter[str | None]
+Labels = tuple[str | None, ...]
 
 
 def as_spark_writes(value: Any) -> str | None:
@@ -123,11 +124,17 @@ class ThirdParty:
             q: [f"{q}_min", f"{q}_max"] if entry.get("numeric_output") == "bounds" else [q]
             for q, entry in self.quasi.items()
         }
-        self.classes: dict[tuple[str | None, ...], list[Row]] = {}
+        release = self.certificate["release"]
+        self.key = [release["group"]] if "group" in release else [c for of in self.columns.values() for c in of]
+        self.tables = {name: read_table(public / name) for name in release.get("tables", {})}
+        self.classes: dict[Labels, list[Row]] = {}
         for row in self.rows:
-            key = tuple(row[column] for columns in self.columns.values() for column in columns)
-            self.classes.setdefault(key, []).append(row)
-        self.released = {s: Counter(row[s] for row in self.rows) for s in self.sensitive}
+            self.classes.setdefault(tuple(row[column] for column in self.key), []).append(row)
+        self.held = {
+            s: {key: Counter({v: n for (v,), n in of.items()}) for key, of in self._by_class([s]).items()}
+            for s in self.sensitive
+        }
+        self.released = {s: sum(self.parts(s), Counter[str | None]()) for s in self.sensitive}
         self.whole = {s: self._compared_with(s) for s in self.sensitive}
         self.suppressed = self.certificate["input"]["rows"] - len(self.rows)
 
@@ -137,9 +144,20 @@ class ThirdParty:
             return self.released[name]
         return Counter(dict(zip(entry["domain"]["values"], entry["input"]["counts"], strict=True)))
 
+    def _by_class(self, names: Sequence[str]) -> dict[Labels, Counter[Labels]]:
+        """The tuples of these attributes in each class, from their table of sensitive values if there is one."""
+        if not self.tables:
+            return {key: Counter(tuple(row[n] for n in names) for row in of) for key, of in self.classes.items()}
+        found: dict[Labels, Counter[Labels]] = {key: Counter() for key in self.classes}
+        (table,) = (rows for rows in self.tables.values() if {*names} <= rows[0].keys())
+        for row in table:
+            key, values = (tuple(as_spark_writes(row[c]) for c in columns) for columns in (self.key, names))
+            found[key][values] += row["count"]
+        return found
+
     def parts(self, name: str) -> list[Counts]:
         """The counts of each class."""
-        return [Counter(row[name] for row in rows) for rows in self.classes.values()]
+        return [*self.held[name].values()]
 
     def guarantees(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:
         """What classes reach, in the form of the certificate, with what is required left out."""
@@ -193,8 +211,8 @@ class ThirdParty:
         the released table's.
         """
         names = names or [*self.sensitive]
-        together = [Counter(tuple(r[s] for s in names) for r in rows) for rows in self.classes.values()]
-        whole: Counter[tuple[str | None, ...]] = sum(together, Counter())
+        together = [*self._by_class(names).values()]
+        whole: Counter[Labels] = sum(together, Counter())
         return max(
             sum(abs(Fraction(part[v], part.total()) - Fraction(n, whole.total())) for v, n in whole.items()) / 2
             for part in together

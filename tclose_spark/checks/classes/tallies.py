@@ -163,7 +163,7 @@ def _add_up(labels: int, schema: pa.Schema) -> Mapper:
         for batch in batches:
             if batch.num_rows:
                 table = pa.Table.from_batches([batch] if held is None else [held, batch])
-                last = _start_of_last_class(table, labels)
+                last = start_of_last_class(table, labels)
                 if last:
                     yield ClassTally.read(table.slice(0, last), labels).write(schema)
                 held = ClassTally.read(table.slice(last), labels).write(schema)
@@ -173,7 +173,7 @@ def _add_up(labels: int, schema: pa.Schema) -> Mapper:
     return add_up
 
 
-def _start_of_last_class(table: pa.Table, labels: int) -> int:
+def start_of_last_class(table: pa.Table, labels: int) -> int:
     """The first of the trailing rows that share the labels of the last row."""
     different = np.zeros(table.num_rows, dtype=np.bool_)
     for column in table.columns[:labels]:

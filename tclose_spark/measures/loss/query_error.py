@@ -118,10 +118,15 @@ def draw_queries(
 
 def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntArray]) -> int:
     """The raw answer."""
-    found = sensitive[query.attribute] == query.value
+    return int(np.count_nonzero(_in_ranges(query, quasi) & (sensitive[query.attribute] == query.value)))
+
+
+def _in_ranges(query: CountQuery, quasi: Sequence[IntArray]) -> NDArray[np.bool_]:
+    """Whether each row is in all ranges, shape (rows,)."""
+    found = np.ones(len(quasi[0]), dtype=np.bool_)
     for i, (low, high) in query.ranges.items():
         found &= (quasi[i] >= low) & (quasi[i] <= high)
-    return int(np.count_nonzero(found))
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +154,32 @@ class UniformRelease:
         for i, (low, high) in query.ranges.items():
             share = share * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][here]]
         return float(share.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedRelease:
+    """A release of exact quasi-identifiers whose sensitive values are known by class only (Xiao and Tao 2006):
+
+        estimate = sum over classes c of  |rows of c in the ranges| * n_c(v) / |c|
+
+    quasi, sensitive: codes by attribute, shapes (rows,). group: of each row, 0, 1, ...
+
+    >>> ages, diseases, two = np.array([20, 30, 40, 50]), np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1])
+    >>> release = GroupedRelease(quasi=[ages], sensitive=[diseases], group=two)
+    >>> release.estimate(CountQuery(ranges={0: (30, 40)}, attribute=0, value=1))  # half of one, and one
+    1.5
+    """
+
+    quasi: Sequence[IntArray]
+    sensitive: Sequence[IntArray]
+    group: IntArray
+
+    def estimate(self, query: CountQuery) -> float:
+        """The answer estimated from the release."""
+        sizes = np.bincount(self.group)
+        inside = np.bincount(self.group[_in_ranges(query, self.quasi)], minlength=len(sizes))
+        holders = np.bincount(self.group[self.sensitive[query.attribute] == query.value], minlength=len(sizes))
+        return float((inside * holders / sizes).sum())
 
 
 def relative_errors(estimates: Sequence[float], answers: Sequence[int]) -> FloatArray:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import task_sum
 from tclose_spark.stages.staging.batches import read_batches, write_batch
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LOW_BITS, share_of
@@ -53,11 +53,15 @@ class LinkedSample:
         self._most = max(64, 2 * MOST_SENT // tasks)
         self._sent = task_sum(session, list[bytes], iadd)
 
-    def add(self, rows: Rows, labels: Sequence[pa.Array] | None, columns: int) -> None:
+    def add_classes(self, rows: Rows, group: pa.Array) -> None:
+        """In a task: sends whole classes, which their numbers draw. group: the number of each row's class."""
+        self.add(rows, [group], 1, group.to_numpy().astype(np.uint64))
+
+    def add(self, rows: Rows, labels: Sequence[pa.Array] | None, columns: int, keys: HashArray | None = None) -> None:
         """In a task: sends the rows that are drawn. labels: the published columns of quasi-identifiers, whose number is
-        `columns`; None for suppressed rows.
+        `columns`; None for suppressed rows. keys: draw the rows; their hashes if None.
         """
-        drawn = np.flatnonzero((rows.hash & LOW_BITS) < self._share)
+        drawn = np.flatnonzero(((rows.hash if keys is None else keys) & LOW_BITS) < self._share)
         if not self._sent.counts or not len(drawn):
             return
         packed = self._codec.pack(rows.take(drawn))
@@ -79,15 +83,24 @@ class LinkedSample:
         return json.dumps([base64.b64encode(part).decode() for part in sorted(self._sent.value or [])])
 
 
-def read_linked_rows(text: str, profile: Profile) -> LinkedRows | None:
-    """The sample that `to_json` wrote, of at most SAMPLE_ROWS rows; None if nothing was drawn."""
+def read_linked_rows(text: str, profile: Profile, by_class: bool = False) -> LinkedRows | None:
+    """The sample that `to_json` wrote, of at most SAMPLE_ROWS rows; None if nothing was drawn. by_class: whether whole
+    classes were drawn (`add_classes`), so that the sample has whole classes.
+    """
     sent = [base64.b64decode(part) for part in json.loads(text)]
     if not sent:
         return None
     table = pa.Table.from_batches(list(read_batches([pa.array(sent, pa.binary())]))).combine_chunks()
     rows = Codec.of(profile).unpack(b"".join(table[ROW].to_pylist()))
+    counts = table[COUNT].to_numpy()
     order = np.argsort(rows.hash, kind="stable")
-    order = order[_shares(table[COUNT].to_numpy()[order])]
+    if by_class:
+        number = table.column(3).to_numpy().astype(np.int64)
+        order = order[np.argsort(number[order], kind="stable")]
+        ends = np.append(np.diff(number[order]) != 0, True)
+        kept = np.flatnonzero(ends & (np.cumsum(counts[order]) <= SAMPLE_ROWS))
+        order = order[: kept[-1] + 1] if len(kept) else order
+    order = order[_shares(counts[order])]
     is_released = table[RELEASED].to_numpy()[order]
     released, suppressed = order[is_released], order[~is_released]
     labels = [table[name].combine_chunks().take(pa.array(released)) for name in table.column_names[3:]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from tclose_spark.engine.protocol import Table
@@ -31,8 +32,14 @@ def read_profile(run: Run) -> Profile:
 
 
 def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
-    """The attributes of the run file on this table."""
-    return ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies, run.spec.privacy.n)
+    """The attributes of the run file on this table. If quasi-identifiers are published as they are, each class needs
+    two values of each sensitive attribute, of a method that can make them.
+    """
+    found = ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies, run.spec.privacy.n)
+    if not run.spec.release.is_exact or "distinct" not in run.spec.method.makes_l:
+        return found
+    diverse = [replace(a, l=a.l.model_copy(update={"distinct": max(2, a.l.distinct or 0)})) for a in found.sensitive]
+    return replace(found, sensitive=tuple(diverse))
 
 
 def read_plan(run: Run, attributes: ResolvedAttributes, continued: bool = False) -> Plan:
