@@ -268,7 +268,7 @@ def test_whole_rows_of_buckets_are_charged(blocks, size):
     same end of every bucket, so that these classes break t.
     """
     records = [{"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g} for g in range(122)]
-    problem, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
+    _, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
     assert (plan.blocks, plan.class_size) == (blocks, size)
     assert plan.assign_classes(rows, 0).figures["merged"] == 0
     for part in parts:
