@@ -146,13 +146,13 @@ def efficiency() -> Iterator[tuple[str, int, float]]:
 
 
 def quality() -> Iterator[tuple[str, int, float, float, float]]:
-    """(privacy, k = l, seconds, discernibility, average class size) of Figures 3b, 4a and 4b."""
+    """(privacy, k = l, seconds, discernibility in millions, average class size) of Figures 3b, 4a and 4b."""
     for name, asked in PRIVACY.items():
         for k in (2, 4, 6, 8, 10):
             found = search(asked, k)
             if found is not None:
                 least = min(loss for _, loss in found.minimal)
-                yield name, k, found.seconds, least, len(read_adult()[1]) / found.classes
+                yield name, k, found.seconds, least / 1e6, len(read_adult()[1]) / found.classes
 
 
 def all_figures() -> list[Figure]:
@@ -168,13 +168,13 @@ def all_figures() -> list[Figure]:
         ]
         for axes, points in zip(panels.flat, lines, strict=True):
             axes.plot(*zip(*points, strict=True), "o-", markersize=3, linewidth=1, label=name)
-    titles = ("seconds, k = l = 5", "seconds", "discernibility", "average class size")
+    titles = ("seconds, k = l = 5", "seconds", "discernibility, millions", "average class size")
     for axes, title, x in zip(panels.flat, titles, ("quasi-identifiers", "k, l", "k, l", "k, l"), strict=True):
         axes.set_title(title, fontsize=10)
         axes.set_xlabel(x, fontsize=9)
     save(picture, panels, "li_3_4", "")
     found = similarity()
     for name, k, _, discernibility, average in losses:
-        ours = {f"{name}, discernibility, millions": discernibility / 1e6, f"{name}, average class size": average}
+        ours = {f"{name}, discernibility, millions": discernibility, f"{name}, average class size": average}
         found += figures(f"Li et al., Figure 4, k = l = {k}", ours)
     return found

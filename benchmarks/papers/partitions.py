@@ -18,6 +18,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from papers.test_gowda_stack_and_deal import DATASET_1
 from scipy.special import gammaln, logsumexp
 
@@ -145,7 +146,7 @@ def chapter_3(number: str, table: np.ndarray) -> list[Figure]:
     draw = np.random.default_rng(1)
     every = partial(shuffled, table, partial(any_sizes, n))
     drawn = np.array([[loss(distance, every(draw, k)) for _ in range(10)] for k in ks])
-    found["all partitions alike, with less loss, of 160"] = int((drawn < np.array(ours)[:, None]).sum())
+    found["equally likely partitions with less loss, of 160"] = int((drawn < np.array(ours)[:, None]).sum())
     save(picture, panels, f"gowda_{number.replace('.', '_')}")
     return figures(f"Gowda, Figure {number}, groups", found, tolerance=0)
 
@@ -187,7 +188,7 @@ def chapter_5() -> list[Figure]:
     groups = {
         "Group 1": even_sizes,
         "Group 2": free_sizes,
-        "all partitions alike": any_sizes,
+        "equally likely": any_sizes,
     }
     picture, panels = plt.subplots(1, 2, figsize=(7.2, 2.9), sharey=True)
     found = {}
@@ -223,10 +224,11 @@ def save(picture: Any, panels: np.ndarray, name: str, y: str = "privacy loss") -
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=8)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in np.atleast_2d(panels)[:, 0]:
         axes.set_ylabel(y, fontsize=9)
     for axes in np.atleast_2d(panels)[-1]:
-        axes.set_xlabel("k", fontsize=9)
+        axes.set_xlabel(axes.get_xlabel() or "k", fontsize=9)
     panels.flat[0].legend(frameon=False, fontsize=8)
     picture.tight_layout()
     picture.savefig(PICTURES / f"{name}.png", dpi=90, metadata={"Software": None})

@@ -37,7 +37,7 @@ from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 TRIED = 12  # class sizes between k and the largest one, evenly in ratio
 
-Cut = Callable[[IntArray, int], tuple[IntArray, int]]
+Cut = Callable[[Codes, int], tuple[IntArray, int]]
 """From the cell of each row of a block and a class size to the bucket of each row and the number of classes."""
 
 

@@ -21,7 +21,7 @@ from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.even_blocks.plan import bucketed
 from tclose_spark.methods.microaggregation.buckets import BucketSizing, Cut, bucket_rows, cut_into_buckets
-from tclose_spark.table.arrays import FloatArray, IntArray
+from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 PRECISION = 10**6  # of a component, which is in integers so that no sum depends on the machine
 
@@ -71,7 +71,7 @@ def first_component(scores: IntArray, rows: IntArray) -> tuple[int, ...]:
     return tuple((direction * np.sign(direction[largest]) * PRECISION).round().astype(np.int64).tolist())
 
 
-def cut_into_clusters(attributes: ResolvedAttributes, cell: IntArray, size: int) -> tuple[IntArray, int]:
+def cut_into_clusters(attributes: ResolvedAttributes, cell: Codes, size: int) -> tuple[IntArray, int]:
     """(the cluster of each row, shape (n,); the number of classes). cell: of each row, shape (n,).
 
     A cluster takes rows in the order of the distance of their cells from its seed, the remaining cell that is farthest
@@ -82,12 +82,12 @@ def cut_into_clusters(attributes: ResolvedAttributes, cell: IntArray, size: int)
     codes, left = attributes.cells[present], np.bincount(at)
     rows, classes = bucket_rows(len(cell), size)
     seed, parts = int(left.argmax()), []
-    for bucket, room in enumerate(rows.tolist()):
+    for number, room in enumerate(rows.tolist()):
         seed = int(np.where(left > 0, squared_distances(attributes, codes, seed), -1.0).argmax())
         order = np.argsort(squared_distances(attributes, codes, seed), kind="stable")
         taken = np.clip(room - (np.cumsum(left[order]) - left[order]), 0, left[order])
         left[order] -= taken
-        parts.append(np.stack([order, taken, np.full(len(order), bucket)])[:, taken > 0])
+        parts.append(np.stack([order, taken, np.full(len(order), number)])[:, taken > 0])
     kind, taken, bucket_of = np.concatenate(parts, axis=1)
     first = np.argsort(kind, kind="stable")
     bucket = np.empty(len(cell), dtype=np.int64)
