@@ -35,6 +35,7 @@ from tclose_spark.methods.microaggregation.unassigned import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
+MOST_TIMES_K = 100  # the largest class size that is tried where none is proven
 TRIED = 12  # class sizes between k and the largest one, evenly in ratio
 
 Cut = Callable[[Codes, int], tuple[IntArray, int]]
@@ -185,11 +186,12 @@ def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int
     """The class size by the settings.
 
     measured: the size from k to the proven one that loses least on a sample. Most classes are far below their bound,
-    so it is often half the proven size. Buckets of several attributes prove nothing: sizes go to half a block.
+    so it is often half the proven size. Buckets of several attributes prove nothing: sizes go to MOST_TIMES_K k, or
+    half a block.
     """
     wanted = given.settings.class_size or "measured"
     if given.settings.cells:
-        largest = max(int(layout.block_rows.min()) // 2, given.k)
+        largest = max(min(int(layout.block_rows.min()) // 2, MOST_TIMES_K * given.k), given.k)
     else:
         attribute = bucketed(given.attributes)
         if wanted == "paper":
