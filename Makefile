@@ -9,7 +9,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,9 @@ fuzz: $(READY)  ## Draw tables and run files for FUZZ_SECONDS (an hour), and jud
 
 fuzz-parsers: .venv-fuzz/.ready  ## Fuzz what reads run files, hierarchies, labels, options and CSV, guided by coverage, for FUZZ_SECONDS (600).
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .venv-fuzz/bin/python tests/fuzz/fuzz_parsers.py
+
+papers: $(READY)  ## Compute every figure and table of the five papers, beside the printed values (docs/papers.md).
+	PYTHONPATH=.:tests:tests/methods/exact $(BIN)/python -m benchmarks.papers
 
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
 	TCLOSE_TESTS_ON=spark $(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0

@@ -121,6 +121,14 @@ RUNS: dict[str, dict[str, Any]] = {
         "quasi": BOUNDS,
         "sensitive": {**EQUAL, **ORDERED},
     },
+    **{
+        f"microaggregation, {cells}, two attributes": {
+            "method": {"name": "microaggregation", "cells": cells},
+            "quasi": BOUNDS,
+            "sensitive": {**NESTED, **ORDERED},
+        }
+        for cells in ("clusters", "first_component")
+    },
     "microaggregation, means": {
         "method": {"name": "microaggregation", "representative": "mean", "digits": 1},
         "quasi": {

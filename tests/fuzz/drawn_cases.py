@@ -52,6 +52,8 @@ METHODS: list[dict[str, Any]] = [
     {"name": "t_mondrian"},
     {"name": "t_incognito"},
     {"name": "microaggregation"},
+    {"name": "microaggregation", "cells": "clusters"},
+    {"name": "microaggregation", "cells": "first_component"},
     {"name": "sabre"},
 ]
 RECURSIVE: list[dict[str, Any]] = [{"distinct": 2}, {"entropy": 1.5}, {"recursive": {"c": 3, "l": 2}}]

@@ -5,7 +5,7 @@
 from fractions import Fraction
 
 import numpy as np
-from fragmentations import matrix_of, ordered, paper_bounds
+from fragmentations import aggregate_bounds, matrix_of, ordered, paper_bounds
 
 from tclose_spark.methods.fragmentation.fragments import PaperFragments
 from tclose_spark.methods.fragmentation.search import find_fragmentation
@@ -69,3 +69,24 @@ def test_sections_3_4_2_and_4_1_3_one_row_more_leaves_one_class():
     assert gcd_classes(sizes) == 50
     sizes[3] += 1
     assert gcd_classes(sizes) == 1
+
+
+# The first two columns of Figure 8, which Figure 13 splits below the second row.
+FIGURE_8 = matrix_of(
+    np.array([[0, 0], [0, 1], [1, 1], [2, 0], [2, 1], [3, 0]]), np.array([20, 20, 40, 40, 20, 40]), (4, 2)
+)
+
+
+def test_proposition_6_does_not_hold_where_a_fragment_has_its_own_scale():
+    # Printed: a split leaves one of the bounds as low as it was. Here both rise, in 400ths of the table of Figure 8.
+    whole, lower = np.array([[[0, 3], [0, 1]]]), (FIGURE_8.codes[:, 0] > 1).astype(np.int64)
+    halves = np.array([[[0, 1], [0, 1]], [[2, 3], [0, 1]]])
+    before, after = paper_bounds(FIGURE_8, lower * 0, whole), paper_bounds(FIGURE_8, lower, halves)
+    assert [x * 180 for x in before] == [Fraction(280, 3), 100]
+    assert [x * 180 for x in after] == [100, 140]
+
+
+def test_proposition_6_holds_over_the_whole_domain():
+    lower = (FIGURE_8.codes[:, 0] > 1).astype(np.int64)
+    before, after = (aggregate_bounds(FIGURE_8, of, [ordered(4), ordered(2)]) for of in (lower * 0, lower))
+    assert after[0] < before[0]

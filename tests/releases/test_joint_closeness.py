@@ -42,6 +42,8 @@ METHODS: list[dict[str, Any]] = [
     {"name": "t_mondrian"},
     {"name": "t_incognito"},
     {"name": "microaggregation", "algorithm": 1},
+    {"name": "microaggregation", "cells": "clusters"},
+    {"name": "microaggregation", "cells": "first_component"},
     *ONE_T,
 ]
 

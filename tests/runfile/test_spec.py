@@ -382,6 +382,15 @@ def test_several_attributes_are_refused_where_a_method_takes_one(load, method, m
     assert load("method={name: microaggregation, algorithm: 2}", *required).method.algorithm == 2
 
 
+def test_cells_let_algorithm_3_take_several_attributes_with_measured_sizes(load):
+    required = (f"{DISEASE}.t=0.2", f"{SALARY}.t=0.2")
+    assert load("method={name: microaggregation, cells: clusters}", *required).method.cells == "clusters"
+    with pytest.raises(ConfigurationError, match=r"class_size: proven is for .* expected class_size: measured"):
+        load("method={name: microaggregation, cells: clusters, class_size: proven}", *required)
+    with pytest.raises(ConfigurationError, match="cells is for algorithm: 3, and this is algorithm: 2"):
+        load("method={name: microaggregation, cells: first_component, algorithm: 2}", *required)
+
+
 def test_a_class_size_is_for_algorithm_3(load):
     with pytest.raises(ConfigurationError, match="class_size is for algorithm: 3, and this is algorithm: 1"):
         load("method={name: microaggregation, algorithm: 1, class_size: paper}")

@@ -3,12 +3,13 @@
 
 The rows of a block, ordered by sensitive value, are cut into as many equal buckets as a class has rows. MDAV's seeds
 take the nearest row of each bucket. Remaining rows are in the middle bucket, as in the paper, and the first classes
-take two of it. The necessary class size follows from the histogram alone (`BucketSizing`).
+take two of it. The necessary class size follows from the histogram alone (`BucketSizing`). `cells` has the buckets of
+several sensitive attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,7 +35,11 @@ from tclose_spark.methods.microaggregation.unassigned import (
 )
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-TRIED = 12  # class sizes between k and the proven one, evenly in ratio
+MOST_TIMES_K = 100  # the largest class size that is tried where none is proven
+TRIED = 12  # class sizes between k and the largest one, evenly in ratio
+
+Cut = Callable[[Codes, int], tuple[IntArray, int]]
+"""From the cell of each row of a block and a class size to the bucket of each row and the number of classes."""
 
 
 @dataclass(frozen=True)
@@ -108,22 +113,31 @@ def cut_into_buckets(values: IntArray, size: int) -> tuple[IntArray, int]:
     >>> bucket.tolist(), classes
     ([2, 0, 1, 0, 1, 2, 1], 2)
     """
-    n = len(values)
+    rows, classes = bucket_rows(len(values), size)
+    bucket = np.empty(len(values), dtype=np.int64)
+    bucket[np.argsort(values, kind="stable")] = np.repeat(np.arange(len(rows)), rows)
+    return bucket, classes
+
+
+def bucket_rows(n: int, size: int) -> tuple[IntArray, int]:
+    """(the rows of each bucket, shape (buckets,); the number of classes) of n rows in classes of `size` or more.
+
+    >>> rows, classes = bucket_rows(7, 3)
+    >>> rows.tolist(), classes
+    ([2, 3, 2], 2)
+    """
     classes = max(n // size, 1)
     size = n // classes
     rows = np.full(size, classes, dtype=np.int64)
     rows[size // 2] += n - size * classes
-    bucket = np.empty(n, dtype=np.int64)
-    bucket[np.argsort(values, kind="stable")] = np.repeat(np.arange(size), rows)
-    return bucket, classes
+    return rows, classes
 
 
-def microaggregate_buckets(block: Block, attribute: int, rank: IntArray, size: int) -> IntArray:
-    """The class of each row of a block, from 0, shape (n,): of `size` rows, one per bucket, or some more.
+def microaggregate_buckets(block: Block, bucket: IntArray, classes: int) -> IntArray:
+    """The class of each row of a block, from 0, shape (n,): of a row per bucket, or two of the largest bucket.
 
-    attribute: the sensitive attribute of the buckets. rank: of each of its codes in the order of rows.
+    bucket: of each row, shape (n,); every bucket has a row for each of the classes.
     """
-    bucket, classes = cut_into_buckets(rank[block.requirement.codes[block.cell, attribute]], size)
     pool, held = all_unassigned(block), np.bincount(bucket)
     near, chosen = np.zeros((len(held), 2)), np.zeros((len(held), 2), dtype=np.int64)
     _form(pool, block.quasi, block.widths, bucket, held, classes, near, chosen)
@@ -168,22 +182,26 @@ def _form(
         left = remove_classed(pool, left, quasi)
 
 
-def choose_class_size(given: PlanningInput, layout: EvenBlocks) -> int:
+def choose_class_size(given: PlanningInput, layout: EvenBlocks, cut: Cut) -> int:
     """The class size by the settings.
 
     measured: the size from k to the proven one that loses least on a sample. Most classes are far below their bound,
-    so it is often half the proven size.
+    so it is often half the proven size. Buckets of several attributes prove nothing: sizes go to MOST_TIMES_K k, or
+    half a block.
     """
-    attribute, wanted = bucketed(given.attributes), given.settings.class_size or "measured"
-    if wanted == "paper":
-        return given.k if attribute.t is None else paper_size(given.attributes.rows, given.k, attribute.t)
-    sizing = BucketSizing(attribute.distance)
-    proven = sizing.smallest(layout.matrices(attribute), given.k, attribute.t)
-    sizes = np.unique(np.geomspace(given.k, proven, TRIED).round().astype(np.int64)).tolist()
+    wanted = given.settings.class_size or "measured"
+    if given.settings.cells:
+        largest = max(min(int(layout.block_rows.min()) // 2, MOST_TIMES_K * given.k), given.k)
+    else:
+        attribute = bucketed(given.attributes)
+        if wanted == "paper":
+            return given.k if attribute.t is None else paper_size(given.attributes.rows, given.k, attribute.t)
+        largest = BucketSizing(attribute.distance).smallest(layout.matrices(attribute), given.k, attribute.t)
+    sizes = np.unique(np.geomspace(given.k, largest, TRIED).round().astype(np.int64)).tolist()
     if wanted == "proven" or len(sizes) == 1:
-        return proven
+        return largest
 
     def divide(block: Block, size: int) -> IntArray:
-        return microaggregate_buckets(block, attribute.column, sizing.rank, size)
+        return microaggregate_buckets(block, *cut(block.cell, size))
 
     return int(choose_least_loss(given, layout, sizes, divide, "classes of {}".format))

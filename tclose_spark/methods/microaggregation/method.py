@@ -21,7 +21,7 @@ def _make_plan(given: PlanningInput) -> Plan:
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation) -> Plan:
     from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan
 
-    return MicroaggregationPlan.from_json(tree, attributes, k, settings.algorithm)
+    return MicroaggregationPlan.from_json(tree, attributes, k, settings)
 
 
 METHOD = Method(

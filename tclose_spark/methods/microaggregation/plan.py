@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.even_blocks.layout import ROWS_PER_BLOCK, ROWS_PER_TASK, EvenBlocks, plan_even_blocks
-from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan, bucketed
+from tclose_spark.methods.even_blocks.plan import EvenBlocksPlan
 from tclose_spark.methods.method import PlanningInput, PlanReport
-from tclose_spark.methods.microaggregation.buckets import BucketSizing, choose_class_size, microaggregate_buckets
+from tclose_spark.methods.microaggregation.buckets import Cut, choose_class_size, microaggregate_buckets
+from tclose_spark.methods.microaggregation.cells import cut_of, first_component, rank_scores
 from tclose_spark.methods.microaggregation.mdav import microaggregate
+from tclose_spark.methods.microaggregation.settings import Microaggregation
 from tclose_spark.table.arrays import IntArray
 
 
@@ -20,19 +23,25 @@ from tclose_spark.table.arrays import IntArray
 class MicroaggregationPlan(EvenBlocksPlan):
     """The plan; see the module.
 
-    algorithm: 1, 2 or 3.
+    settings: with the algorithm.
     class_size: before merging.
+    component: of `cells: first_component`, otherwise empty.
     """
 
-    algorithm: int
+    settings: Microaggregation
     class_size: int
+    component: tuple[int, ...]
+
+    @cached_property
+    def cut(self) -> Cut:
+        """The buckets of algorithm 3."""
+        return cut_of(self.layout.dense.attributes, self.settings.cells, self.component)
 
     def formed(self, block: Block) -> IntArray:
         """See EvenBlocksPlan."""
-        if self.algorithm < 3:
-            return microaggregate(block, refined=self.algorithm == 2)
-        attribute = bucketed(self.layout.dense.attributes)
-        return microaggregate_buckets(block, attribute.column, BucketSizing(attribute.distance).rank, self.class_size)
+        if self.settings.algorithm < 3:
+            return microaggregate(block, refined=self.settings.algorithm == 2)
+        return microaggregate_buckets(block, *self.cut(block.cell, self.class_size))
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """See Plan."""
@@ -40,7 +49,8 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
     def to_json(self) -> dict[str, Any]:
         """See Plan."""
-        return {"class_size": self.class_size, **self.layout.to_json()}
+        component = {"component": list(self.component)} if self.component else {}
+        return {"class_size": self.class_size, **component, **self.layout.to_json()}
 
     def report(self) -> PlanReport:
         """See Plan."""
@@ -51,10 +61,11 @@ class MicroaggregationPlan(EvenBlocksPlan):
 
     @staticmethod
     def from_json(
-        tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, algorithm: int
+        tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: Microaggregation
     ) -> MicroaggregationPlan:
         """The plan that `to_json` wrote."""
-        return MicroaggregationPlan(EvenBlocks.from_json(tree, attributes, k), algorithm, tree["class_size"])
+        layout, component = EvenBlocks.from_json(tree, attributes, k), tuple(tree.get("component", ()))
+        return MicroaggregationPlan(layout, settings, tree["class_size"], component)
 
 
 def make_plan(
@@ -66,5 +77,12 @@ def make_plan(
         UnreachableError: see `plan_even_blocks`.
     """
     layout = plan_even_blocks(given, rows_per_block, rows_per_task)
-    algorithm = given.settings.algorithm
-    return MicroaggregationPlan(layout, algorithm, choose_class_size(given, layout) if algorithm == 3 else given.k)
+    settings: Microaggregation = given.settings
+    if settings.algorithm < 3:
+        return MicroaggregationPlan(layout, settings, given.k, ())
+    component: tuple[int, ...] = ()
+    if settings.cells == "first_component":
+        component = first_component(rank_scores(given.attributes), given.attributes.cell_rows)
+        given.log(f"first principal component of the sensitive attributes: {component}, in millionths")
+    size = choose_class_size(given, layout, cut_of(given.attributes, settings.cells, component))
+    return MicroaggregationPlan(layout, settings, size, component)

@@ -27,6 +27,10 @@ class Microaggregation(MethodSettings):
     """Of algorithm 3. measured: what loses least on a sample; proven: the least that the histogram proves; paper: by
     the paper's formula.
     """
+    cells: Literal["first_component", "clusters"] | None = None
+    """Of algorithm 3, for a t of several attributes: buckets of tuples of sensitive values. first_component: in the
+    order of their first principal component; clusters: around tuples that are far from each other.
+    """
     representative: Representative | None = None
     """What a class publishes in place of labels that cover its values: their mean, lower median, or most frequent
     value; of categories without a known order always the last.
@@ -55,12 +59,21 @@ def require_algorithm(settings: Microaggregation, sensitive: Mapping[str, Sensit
             f"method.digits is for representative: mean, and representative is {settings.representative or 'not said'}"
         )
     if settings.algorithm != 3:
-        if settings.class_size is not None:
-            raise ValueError(f"method.class_size is for algorithm: 3, and this is algorithm: {settings.algorithm}")
+        for key in ("class_size", "cells"):
+            if getattr(settings, key) is not None:
+                raise ValueError(f"method.{key} is for algorithm: 3, and this is algorithm: {settings.algorithm}")
+        return
+    if settings.cells is not None:
+        if settings.class_size in ("proven", "paper"):
+            raise ValueError(
+                f"method.class_size: {settings.class_size} is for the buckets of one sensitive attribute; with "
+                "method.cells expected class_size: measured"
+            )
         return
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]
     if len(required) > 1:
         raise ValueError(
             "method.algorithm: 3 cuts the values of one sensitive attribute into buckets, and a t is required of "
-            f"{' and '.join(required)}; expected t: measure of all but one, or algorithm: 1 or 2"
+            f"{' and '.join(required)}; expected method.cells, t: measure of all but one, or "
+            "algorithm: 1 or 2"
         )

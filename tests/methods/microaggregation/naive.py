@@ -98,3 +98,32 @@ def of_buckets(block: Block, bucket: np.ndarray, classes: int) -> np.ndarray:
         return chosen
 
     return seeds_and_classes(block, lambda left: not left, choose)
+
+
+def clusters(problem, cell: np.ndarray, size: int) -> tuple[list[int], int]:
+    """Clusters of equal size, row by row: (the cluster of each row, the number of classes). Diseases are as far apart
+    as the height of their lowest common ancestor of three, and grades as their places.
+    """
+    attributes, paths = problem.attributes, {path[0]: path for path in problem.hierarchies["disease"].paths}
+    disease, grade = problem.profile.sensitive
+    most = len(grade.values) - 1
+
+    def far(a: int, b: int) -> float:
+        x, y = attributes.cells[a].tolist(), attributes.cells[b].tolist()
+        ways = [paths[disease.values[c]] for c in (x[0], y[0])]
+        height = next(h for h, (up, other) in enumerate(zip(*ways, strict=True)) if up == other)
+        return (height / 3) ** 2 + ((x[1] - y[1]) / most) ** 2
+
+    left = sorted(range(len(cell)), key=lambda i: (cell[i], i))
+    classes = max(len(cell) // size, 1)
+    buckets, bucket = len(cell) // classes, [-1] * len(cell)
+    rows = np.bincount(cell)
+    seed = int(rows.argmax())
+    for b in range(buckets):
+        room = classes + (len(cell) - buckets * classes if b == buckets // 2 else 0)
+        seed = int(cell[max(left, key=lambda i: far(int(cell[i]), seed))])
+        near = sorted(left, key=lambda i: far(int(cell[i]), seed))[:room]
+        for i in near:
+            bucket[i] = b
+        left = [i for i in left if i not in set(near)]
+    return bucket, classes

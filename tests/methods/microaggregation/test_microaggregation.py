@@ -26,13 +26,17 @@ from tclose_spark.methods.microaggregation.buckets import (
     microaggregate_buckets,
     paper_size,
 )
+from tclose_spark.methods.microaggregation.cells import cut_into_clusters, cut_of, first_component, rank_scores
 from tclose_spark.methods.microaggregation.mdav import microaggregate
 from tclose_spark.methods.microaggregation.plan import MicroaggregationPlan, make_plan
 
 ONE = [{"disease": {"t": "0.3"}}, {"grade": {"distance": "ordered", "t": "0.25"}}, {"grade": {"distance": "ordered"}}]
 TWO = [{"disease": {"t": "0.4", "l": {"distinct": 2}}, "grade": {"distance": "ordered", "t": "0.25"}}]
+SEVERAL = st.sampled_from([{"cells": "first_component"}, {"cells": "clusters"}])
 ASKED = st.one_of(
-    st.tuples(st.sampled_from([1, 2]), st.sampled_from(ONE + TWO)), st.tuples(st.just(3), st.sampled_from(ONE))
+    st.tuples(st.sampled_from([{"algorithm": 1}, {"algorithm": 2}]), st.sampled_from(ONE + TWO)),
+    st.tuples(st.just({}), st.sampled_from(ONE)),
+    st.tuples(SEVERAL, st.sampled_from(ONE + TWO)),
 )
 
 
@@ -53,13 +57,13 @@ def problem_of(records, sensitive, k, **method):
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     records, asked, k, per_block, per_task, data
 ):
-    algorithm, sensitive = asked
-    problem, rows = problem_of(records, sensitive, k, algorithm=algorithm)
+    method, sensitive = asked
+    problem, rows = problem_of(records, sensitive, k, **method)
     check_however_rows_come(
         problem,
         rows,
         make=lambda rows_per_task: make_plan(problem.given(count_in(rows)), per_block, rows_per_task),
-        read=lambda tree: MicroaggregationPlan.from_json(tree, problem.attributes, k, algorithm),
+        read=lambda tree: MicroaggregationPlan.from_json(tree, problem.attributes, k, problem.spec.method),
         per_task=per_task,
         order=np.array(data.draw(st.permutations(range(len(rows))))),
     )
@@ -91,7 +95,7 @@ def test_a_class_has_the_nearest_row_of_each_bucket(records, size):
     problem, _, block = block_of(records, ONE[1], 2)
     values = problem.attributes.cells[block.cell, 0]
     bucket, classes = cut_into_buckets(values, size)
-    made = microaggregate_buckets(block, 0, np.arange(len(problem.profile.sensitive[0].values)), size)
+    made = microaggregate_buckets(block, bucket, classes)
     assert made.tolist() == naive.of_buckets(block, bucket, classes).tolist()
     held = np.zeros((classes, bucket.max() + 1), dtype=np.int64)
     np.add.at(held, (made, bucket), 1)
@@ -158,6 +162,71 @@ def test_values_of_equal_distance_are_cut_by_frequency():
     assert BucketSizing(EqualDistance(np.array([2, 5, 2, 7]))).rank.tolist() == [2, 1, 3, 0]
 
 
+def town_of_pairs(n=200):
+    """Diseases in a hierarchy, and grades."""
+    names = LI_FIGURE_1.leaves
+    records = [{**r, "disease": names[i * i % len(names)]} for i, r in enumerate(town(n))]
+    sensitive = {"disease": {"distance": "hierarchical", "hierarchy": "diseases.csv", "t": "0.3"}, **ONE[1]}
+    return make_problem(records, sensitive, {"age": {"type": "numeric"}, "sex": {}}, {"disease": LI_FIGURE_1}, k=4)
+
+
+@given(st.integers(2, 40), st.booleans())
+def test_tuples_are_cut_in_the_order_of_their_first_component(size, rising):
+    """Two attributes of which one is a function of the other vary along one line."""
+    ages = range(30)
+    records = [
+        {"age": 20, "sex": "f", "city": None, "disease": f"{g if rising else 30 - g:02}", "grade": g} for g in ages
+    ]
+    sensitive = {"disease": {"distance": "ordered", "order": "frequency", "t": "0.2"}, **ONE[1]}
+    attributes = make_problem(records, sensitive)[0].attributes
+    scores = rank_scores(attributes)
+    component = first_component(scores, attributes.cell_rows)
+    assert component == (707107, 707107 if rising else -707107)
+    bucket, classes = cut_of(attributes, "first_component", component)(np.arange(30), size)
+    grades = attributes.cells[:, 1]
+    along = grades if rising else 29 - grades
+    assert bucket.tolist() == cut_into_buckets(along, size)[0].tolist()
+    assert classes == max(30 // size, 1)
+
+
+def test_the_first_component_is_that_of_the_rows_and_not_of_the_tuples():
+    tuples = np.array([[-9, -9], [9, 9], [-9, 9], [9, -9]])
+    assert first_component(tuples, np.array([5, 5, 1, 1])) == (707107, 707107)
+    assert first_component(tuples, np.array([1, 1, 5, 5])) in {(707107, -707107), (-707107, 707107)}
+
+
+def test_scores_are_places_in_the_table():
+    attributes = town_of_pairs()[0].attributes
+    scores, rows = rank_scores(attributes), attributes.cell_rows
+    assert (scores * rows[:, None]).sum(axis=0).tolist() == [0, 0]
+    for s, attribute in enumerate(attributes.sensitive):
+        of_code = dict(zip(attributes.cells[:, s].tolist(), scores[:, s].tolist(), strict=True))
+        table = attribute.distance.table
+        assert of_code == {c: 2 * int(table[:c].sum()) + int(table[c]) - 200 for c in of_code}
+
+
+@given(st.integers(2, 60))
+def test_clusters_are_of_one_size_around_seeds_far_from_each_other(size):
+    problem, rows = town_of_pairs()
+    cell = rows.cell
+    bucket, classes = cut_into_clusters(problem.attributes, cell, size)
+    assert (bucket.tolist(), classes) == naive.clusters(problem, cell, size)
+    assert np.bincount(bucket).tolist() == np.bincount(cut_into_buckets(cell, size)[0]).tolist()
+
+
+def test_clusters_spread_every_attribute_over_a_class():
+    """Before any are merged, classes are nearer to the table than those of buckets of one of the attributes."""
+    problem, rows = town_of_pairs(600)
+    attributes = problem.attributes
+    block = Dense(attributes, 4).block(rows.take(rows.sorted_by_hash()))[0]
+
+    def mean_ratio(cells):
+        cut = cut_of(attributes, cells, ())
+        return closeness_ratios(block, microaggregate_buckets(block, *cut(block.cell, 24))).mean()
+
+    assert mean_ratio("clusters") < 0.9 * mean_ratio(None)
+
+
 def proven(records, sensitive, k, per_block):
     """(the problem, its rows, the plan with proven sizes, the rows of each block)."""
     problem, rows = problem_of(records, sensitive, k, class_size="proven")
@@ -198,13 +267,12 @@ def test_whole_rows_of_buckets_are_charged(blocks, size):
     same end of every bucket, so that these classes break t.
     """
     records = [{"age": 20 + g % 30, "sex": "f", "city": None, "disease": "flu", "grade": g} for g in range(122)]
-    problem, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
+    _, rows, plan, parts = proven(records, {"grade": {"distance": "ordered", "t": "930/7381"}}, 3, 122 // blocks)
     assert (plan.blocks, plan.class_size) == (blocks, size)
     assert plan.assign_classes(rows, 0).figures["merged"] == 0
-    rank = BucketSizing(problem.attributes.sensitive[0].distance).rank
     for part in parts:
         block, _ = plan.layout.dense.block(part)
-        assert closeness_ratios(block, microaggregate_buckets(block, 0, rank, 4)).max() > 1
+        assert closeness_ratios(block, microaggregate_buckets(block, *plan.cut(block.cell, 4))).max() > 1
         assert closeness_ratios(block, plan.formed(block)).max() <= 1
 
 
