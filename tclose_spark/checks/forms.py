@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figures import Homogeneous
+from tclose_spark.checks.classes.figures import ClassesAndRows
 from tclose_spark.checks.classes.tallies import ClassTally, start_of_last_class, tally_schema
 from tclose_spark.checks.labels.loss import published_columns
 from tclose_spark.checks.released import DamagedFileError, ReleasedRows, read_released
@@ -84,7 +84,7 @@ def read_formed(release: WrittenTable, tables: Mapping[str, WrittenTable], spec:
 
 
 def not_in_classes(
-    rows: FormedRows, recorded: Mapping[str, str], homogeneous: Mapping[str, Homogeneous]
+    rows: FormedRows, recorded: Mapping[str, str], homogeneous: Mapping[str, ClassesAndRows]
 ) -> Iterator[str]:
     """A line on each part of the rows that is not that of the input in these classes, and on each sensitive attribute
     of which a class has one value. recorded: the fingerprints of the raw rows' parts. homogeneous: by attribute.

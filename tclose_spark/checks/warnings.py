@@ -111,12 +111,15 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
     needed, widest, t = max(((_fewest_rows(a, t), a, t) for a, t, _ in limited), key=lambda one: one[0])
     k = figures.of("k-anonymity")
     if needed > (k.required if k is not None else 1):
-        other = "distance: ordered, if they have an order, or hierarchical"
+        apart, other = (
+            "values are equally far apart (distance: equal)",
+            "distance: ordered, if they have an order, or hierarchical",
+        )
         if widest.tuples is not None:
-            other = "fewer attributes together"
+            apart, other = "tuples are equally far apart", "fewer attributes together"
         return (
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
-            f"values are equally far apart (distance: equal); {other} may preserve more, as may a larger t"
+            f"{apart}; {other} may preserve more, as may a larger t"
         )
     a, t, achieved = max(limited, key=lambda one: one[2] / one[1])
     if achieved >= BINDING * t:

@@ -132,9 +132,9 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
         t = certificate["guarantees"]["t"].get(name)
         close = "no limit on its distance from the table"
         if t is not None and t["required"] is not None:
-            close = (
-                f"in each class at most {number(t['required'])} from its distribution in the table ({t['distance']})"
-            )
+            places = f", between {number(entry['places']['size'])} places" if "places" in entry else ""
+            how = f"({t['distance']}{places})"
+            close = f"in each class at most {number(t['required'])} from its distribution in the table {how}"
         merged = "spellings were merged" if "text" in entry else "published unchanged"
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"
 

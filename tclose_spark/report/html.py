@@ -66,7 +66,11 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
     release = certificate["release"]
     whole, near, closeness = whole_of(certificate), guarantees.get("nt", {}), guarantees["t"]
     sensitive, unprotected = certificate["attributes"]["sensitive"], certificate["unprotected"]
-    rows = list(_guarantees(guarantees, whole))
+    places = {name: f"; {_places(entry['places'])}" for name, entry in sensitive.items() if "places" in entry}
+    rows = [
+        replace(row, meaning=row.meaning + places.get(row.attribute, "")) if row.name == "t-closeness" else row
+        for row in _guarantees(guarantees, whole)
+    ]
     rows += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
     of_class = (suppressed or {}).get("guarantees")
     risks = [*_risks(certificate.get("risks", {}))]
@@ -104,6 +108,13 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "MARK": MARK,
         "BAR": BAR,
     }
+
+
+def _places(places: Mapping[str, Any]) -> str:
+    """The places of an ordered attribute, in words."""
+    if "step" in places:
+        return f"places are {number(places['size'])} steps of {places['step']}"
+    return f"places are {number(places['size'])} bins of equal width"
 
 
 def _risks(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:

@@ -96,6 +96,12 @@ def test_distances_are_between_places(
     ends = [Fraction(end) for end in entry["places"]["ends"]["ends"]]
     assert [sum(a <= pay for a in ends[1:-1]) for pay in PAYS] == [place(pay) for pay in PAYS]
     assert (ends[0], len(ends)) == (0, size + 1)
+    page, codebook = (
+        (tmp_path / "out/public/report.html").read_text(),
+        (tmp_path / "out/public/codebook.csv").read_text(),
+    )
+    assert f"places are {size} " in page
+    assert f"(ordered, between {size} places)" in codebook
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: "-".join(str(x) for x in m.values()))
@@ -166,6 +172,16 @@ def test_an_l_is_of_values(make_run: Callable[..., Run], tmp_path: Path) -> None
     for row in read_table(tmp_path / "out/public/release"):
         classes.setdefault((row["age"], row["sex"]), set()).add(row["pay"])
     assert certificate["guarantees"]["l"]["pay"]["distinct"]["achieved"] == min(map(len, classes.values())) >= 2
+
+
+def test_methods_are_compared_between_places(make_run: Callable[..., Run], tmp_path: Path) -> None:
+    sensitive = {"pay": {"distance": "ordered", "t": "0.15", "domain": {"equal_width": 5}}}
+    make_run(people(), quasi=QUASI, sensitive=sensitive, method={"name": "stack_and_deal"})
+    compared = tc.compare(None, tmp_path / "run.yaml", methods=["stack_and_deal"], log=None)
+    run = make_run(people(), quasi=QUASI, sensitive=sensitive, method={"name": "stack_and_deal"})
+    released = pipeline.release(run)["guarantees"]["t"]["pay"]
+    (outcome,) = compared.outcomes
+    assert (outcome.state, outcome.figures["emd"]["pay"]) == ("released", released["achieved_exact"])
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
