@@ -11,7 +11,7 @@ from tclose_spark.methods.exact.plan import make_plan
 
 PRINTED: list[tuple[str, int, dict[str, Any], int | None]] = [
     ("k = 3 (Table 2)", 3, {}, 54),
-    ("2-diverse (Table 3)", 2, {"l": {"recursive": {"c": "1.01", "l": 2}}}, 62),
+    ("2-diverse (Table 3)", 2, {"l": {"frequency": 2}}, 62),
     ("t = .1 (Table 5)", 2, {"t": "0.1"}, 67),
     ("t = .3 (Table 5)", 2, {"t": "0.3"}, 67),
 ]
