@@ -358,6 +358,8 @@ class SensitiveAttribute(Section):
             raise ValueError(f"bins are for distance: {ordered} by value")
         if self.domain is not None and (self.distance != "ordered" or self.order != "value" or self.bins is not None):
             raise ValueError("domain is for distance: ordered by value, without bins")
+        if self.domain is not None and self.beta is not None:
+            raise ValueError("beta is of values, and domain makes classes by places; leave out one of them")
         return self
 
     @property

@@ -164,14 +164,24 @@ def test_missing_values_have_a_place_of_their_own(
     assert certificate["guarantees"]["t"]["pay"]["achieved_exact"] == str(found)
 
 
-def test_an_l_is_of_values(make_run: Callable[..., Run], tmp_path: Path) -> None:
-    """Two places, and at least two of them in a class: the values are then at least two."""
-    sensitive = {"pay": {"distance": "ordered", "t": "0.4", "domain": {"equal_width": 2}, "l": {"distinct": 2}}}
+@pytest.mark.parametrize("kind", ["distinct", "frequency"])
+def test_an_l_is_of_values(kind: str, make_run: Callable[..., Run], tmp_path: Path) -> None:
+    """Classes have two places, and none is more than 20 of 21 rows. Values then are not, either."""
+    required = {"distinct": 2, "frequency": "1.05"}[kind]
+    sensitive = {"pay": {"distance": "ordered", "t": "0.4", "domain": {"equal_width": 2}, "l": {kind: required}}}
     certificate = pipeline.release(make_run(people(), quasi=QUASI, sensitive=sensitive))
-    classes: dict[Any, set[int]] = {}
+    classes: dict[Any, Counter[int]] = {}
     for row in read_table(tmp_path / "out/public/release"):
-        classes.setdefault((row["age"], row["sex"]), set()).add(row["pay"])
-    assert certificate["guarantees"]["l"]["pay"]["distinct"]["achieved"] == min(map(len, classes.values())) >= 2
+        classes.setdefault((row["age"], row["sex"]), Counter())[row["pay"]] += 1
+    places = [
+        Counter({place: sum(n for pay, n in part.items() if (pay >= 25) == place) for place in (0, 1)})
+        for part in classes.values()
+    ]
+    if kind == "distinct":
+        assert certificate["guarantees"]["l"]["pay"]["distinct"]["achieved"] == min(map(len, classes.values()))
+        assert all(all(part.values()) for part in places)
+    else:
+        assert all(21 * max(part.values()) <= 20 * part.total() for part in places)
 
 
 def test_methods_are_compared_between_places(make_run: Callable[..., Run], tmp_path: Path) -> None:
@@ -188,6 +198,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "equal distance": ({"distance": "equal"}, {}, "domain is for distance: ordered"),
     "a list": ({"order": [0, 1, 2, 10, 11, 50]}, {}, "domain is for distance: ordered by value"),
     "bins": ({"bins": {"equal_width": 3}}, {"method": {"name": "fragmentation"}}, "without bins"),
+    "beta": ({"beta": 1}, {}, "beta is of values"),
     "two rules": ({"domain": {"equal_width": 3, "step": 1}}, {}, "expected one of equal_width: N, step: S"),
     "no step": ({"domain": {"step": 0}}, {}, "above 0"),
     "released": ({}, {"privacy": {"suppression_limit": "0.1", "of": "released"}}, "smallest and the largest value"),
