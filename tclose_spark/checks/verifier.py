@@ -68,6 +68,8 @@ from tclose_spark.table.writing import finite, listing
 
 MEASURED = {"delta": "delta-disclosure", "divergence": "KL divergence"}
 """Measures that no run file requires, by their key in the figures of an attribute."""
+DIGITS = 9
+"""Of these measures: processors compute logarithms with different last digits."""
 
 
 @dataclass(frozen=True)
@@ -493,7 +495,7 @@ def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[
     if a.settings.beta is not None:
         entry |= {"beta": str(reached["beta-likeness"].achieved), "beta_holds": reached["beta-likeness"].holds}
     if not over:
-        entry |= {key: finite(reached[measure].achieved) for key, measure in MEASURED.items()}
+        entry |= {key: finite(round(reached[measure].achieved, DIGITS)) for key, measure in MEASURED.items()}
     return entry
 
 
