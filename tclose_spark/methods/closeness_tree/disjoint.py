@@ -1,31 +1,32 @@
 """`overlap: none`: the closeness tree over disjoint regions, without carving and without exchange.
 
-Splits are scored as in the tree, by the width gained for the bits and the closeness ratio that are spent. They are made
-at cuts and hierarchy nodes whose labels do not meet (see `methods.regions`). Instead of carving and exchange, the best
-splits are tried to the end.
+Splits are scored by the width gained for each bit. They are made at cuts and hierarchy nodes whose labels do not meet
+(see `methods.regions`). Instead of carving and exchange, the best splits are tried to the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import log2
+from dataclasses import replace
 from typing import Any
 
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.method import PlanningInput
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.regions.cutting import RegionGrowth
+from tclose_spark.methods.regions.cutting import AT_MEDIANS, RegionGrowth
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.workspace import best_rule, median_rule
+from tclose_spark.methods.regions.workspace import split_rule
 
-CUTS = 16  # of a numeric quasi-identifier, in each part
-EAGER, SPARING = (0.0, 0.0), (8.0, 0.2)
-"""Scorings of splits, as (price, beta) of the closeness ratio that is spent: none, and those of the carve tree."""
-PILOTS = 4
-MEDIANS = RegionSearch(RegionGrowth(median_rule()))
+FAST = RegionGrowth(split_rule(cuts=16, tries=16, each=4), budget=60)
+GROWTHS = (
+    FAST,
+    RegionGrowth(split_rule(cuts=32, tries=24, each=6), budget=200),
+    RegionGrowth(split_rule(cuts=64, tries=32, each=8), budget=1000),
+)
+"""How blocks are cut with `fast`; what `balanced` tries besides; what `thorough` tries besides both."""
+OF_PLAN = replace(FAST, budget=20)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 100_000, 100_000
 SAMPLE_ROWS = 200_000
 
@@ -38,28 +39,20 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
-    searches = searches_of(given.settings, given.attributes.rows, given.k)
-    layout = plan_regions(given, searches[0].growth, rows_per_block, rows_per_task)
-    return RegionPlan(layout=layout, searches=searches)
+    layout = plan_regions(given, OF_PLAN, rows_per_block, rows_per_task)
+    return RegionPlan(layout=layout, growths=growths_of(given.settings))
 
 
 def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> RegionPlan:
     """The plan that `RegionPlan.to_json` wrote."""
-    return RegionPlan.from_json(tree, RegionDense(attributes, k), searches_of(settings, attributes.rows, k))
+    return RegionPlan.from_json(tree, RegionDense(attributes, k), growths_of(settings))
 
 
-def searches_of(settings: ClosenessTree, rows: int, k: int) -> tuple[RegionSearch, ...]:
-    """How the blocks of a table of so many rows are cut with an effort. Cutting at medians is always tried, too, at
-    little cost, so a block never loses more than with t-Mondrian.
+def growths_of(settings: ClosenessTree) -> tuple[RegionGrowth, ...]:
+    """How blocks are cut with an effort; the result that loses least is taken, so a block never loses more with more
+    effort. Cutting at medians is always tried, too, at little cost, so it never loses more than with t-Mondrian.
     """
-    effort, halvings = settings.effort, max(log2(rows / k), 1.0)
-
-    def growth(pilots: int, *scorings: tuple[float, float]) -> RegionGrowth:
-        prices, betas = zip(*scorings, strict=True)
-        return RegionGrowth(best_rule(prices, [beta / halvings for beta in betas], CUTS), pilots)
-
+    effort = settings.effort
     if isinstance(effort, int):
-        return (RegionSearch(growth(max(effort, 1), EAGER), 1), MEDIANS)
-    if effort == "thorough":
-        return (RegionSearch(growth(PILOTS, EAGER), 1), RegionSearch(growth(PILOTS - 1, EAGER, SPARING), 2), MEDIANS)
-    return (RegionSearch(growth(PILOTS, EAGER), 0 if effort == "fast" else 1), MEDIANS)
+        return replace(FAST, budget=effort), AT_MEDIANS
+    return *GROWTHS[: ("fast", "balanced", "thorough").index(effort) + 1], AT_MEDIANS

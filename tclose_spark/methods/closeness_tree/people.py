@@ -22,16 +22,15 @@ from tclose_spark.methods.blocks.figures import TOTALS, by_class, closeness_rati
 from tclose_spark.methods.blocks.layout import BlockLayout, Totals
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.disjoint import searches_of
+from tclose_spark.methods.closeness_tree.disjoint import FAST, OF_PLAN
 from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, Effort, effort_of
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.methods.people import of_first_rows
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
-from tclose_spark.methods.regions.cutting import RegionGrowth
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import RegionSearch, find_regions
+from tclose_spark.methods.regions.search import find_regions
 from tclose_spark.table.arrays import IntArray
 
 
@@ -41,13 +40,11 @@ class PeopleTreePlan(BlocksPlan):
 
     units: makes blocks of units.
     effort: the work done for each block.
-    cuts: how merged classes are cut.
     """
 
     layout: BlockLayout
     units: Dense
     effort: Effort
-    cuts: RegionGrowth
     figures: ClassVar[Totals] = {**TOTALS, "merged": "sum"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
@@ -69,7 +66,7 @@ class PeopleTreePlan(BlocksPlan):
         found, made = np.empty_like(classes), 0
         for start, end in pairwise(starts.tolist()):
             rows = order[start:end]
-            regions, _ = find_regions(block.take(rows), RegionSearch(self.cuts))
+            regions = find_regions(block.take(rows), FAST)
             found[rows], made = made + regions, made + int(regions.max()) + 1
         return found
 
@@ -110,9 +107,8 @@ def make_plan(given: PlanningInput) -> PeopleTreePlan:
         UnreachableError: if even the whole table does not meet the requirement.
     """
     effort = effort_of(given.settings)
-    growth = searches_of(given.settings, given.attributes.rows, given.k)[0].growth
-    layout = plan_regions(given, growth, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
-    return PeopleTreePlan(layout=layout, units=units_of(given.attributes, given.k), effort=effort, cuts=growth)
+    layout = plan_regions(given, OF_PLAN, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
+    return PeopleTreePlan(layout=layout, units=units_of(given.attributes, given.k), effort=effort)
 
 
 def read_plan(
@@ -123,7 +119,6 @@ def read_plan(
         layout=BlockLayout.from_json(tree, RegionDense(attributes, k)),
         units=units_of(attributes, k),
         effort=effort_of(settings),
-        cuts=searches_of(settings, attributes.rows, k)[0].growth,
     )
 
 

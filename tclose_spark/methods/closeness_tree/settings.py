@@ -36,8 +36,8 @@ class ClosenessTree(MethodSettings):
     effort: Annotated[
         Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)], BeforeValidator(_effort)
     ] = "balanced"
-    """fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none` splits
-    that are tried at each part).
+    """fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none` the
+    budget of the search for cuts).
     """
     overlap: Annotated[
         Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})

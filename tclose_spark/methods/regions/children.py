@@ -96,3 +96,17 @@ def last_cut(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
         return 1
     missing = inputs.widths.missing[j] and work.present.codes[j, 0] == 0
     return 1 if missing and inputs.axes.kinds[j] == NUMBERS else int(work.present.length[j]) - 1
+
+
+@kernel
+def divide(j: int, at: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
+    """Sort the rows of a part by a split's children and set work.ends; how many children there are."""
+    order_rows(j, rows, inputs, work)
+    parts = find_children(j, at, inputs, work)
+    for x in range(parts + 1):
+        work.ends[x] = work.present.below[j, work.starts[x]]
+    for i in range(len(rows)):
+        work.moved[i] = rows[work.order[j, i]]
+    for i in range(len(rows)):
+        rows[i] = work.moved[i]
+    return parts

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tclose_spark.kernels import kernel, log2
 from tclose_spark.kernels.widths import width
 from tclose_spark.methods.blocks.holding import add_cell, closeness_ratio, holds
 from tclose_spark.methods.regions.axes import NODES
 from tclose_spark.methods.regions.children import find_children, first_cut, last_cut, order_rows
-from tclose_spark.methods.regions.workspace import MEDIAN, CutInputs, CutWorkspace
+from tclose_spark.methods.regions.workspace import CutInputs, CutWorkspace
 from tclose_spark.table.arrays import IntArray
 
-FLOOR = 0.02  # the lowest limit for a closeness ratio
 NONE = -1e18  # the score of a split that is not allowed
-OVERSPENT = -1e9  # added to the score of a split above the limit of its depth, which is taken only if there is no other
 
 
 @kernel
@@ -41,18 +37,10 @@ def lost_rows(size: int, inputs: CutInputs, work: CutWorkspace) -> float:
 
 
 @kernel
-def limit_of(size: int, scoring: int, inputs: CutInputs) -> float:
-    """The highest closeness ratio allowed for the children of a part of so many rows. It rises with each halving."""
-    later = log2(max(size * inputs.rule.scale / (2.0 * inputs.requirement.k), 1.0))
-    return float(max(FLOOR, 1.0 - inputs.rule.slack[scoring] * later) * inputs.rule.ceiling)
+def rate(j: int, cut: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> float:
+    """The score of a split: width gained, divided by the bits of the split. NONE if a child fails the requirement.
 
-
-@kernel
-def rate(j: int, cut: int, rows: IntArray, ratio: float, scoring: int, inputs: CutInputs, work: CutWorkspace) -> float:
-    """The score of a split: width gained, divided by the bits of the split and the price of the closeness ratio spent.
-    NONE if a child fails the requirement.
-
-    ratio: of the part. work.whole: its rows by value; work.inside: of a cut in two, the rows below it.
+    work.whole: the part's rows by value; work.inside: of a cut in two, the rows below it.
     """
     parts = find_children(j, cut, inputs, work)
     if parts == 0:
@@ -61,7 +49,7 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, scoring: int, inputs: C
     for x in range(parts):
         if below[starts[x + 1]] - below[starts[x]] < k:
             return NONE
-    gain, bits, spent, worst = part_width(j, inputs, work), 0.0, 0.0, 0.0
+    gain, bits, ceiling = part_width(j, inputs, work), 0.0, inputs.rule.ceiling
     for x in range(parts):
         first, end = below[starts[x]], below[starts[x + 1]]
         size = end - first
@@ -78,21 +66,29 @@ def rate(j: int, cut: int, rows: IntArray, ratio: float, scoring: int, inputs: C
                 add_cell(values, inputs.cell[rows[work.order[j, i]]], 1, inputs.requirement)
         if not holds(values, size, inputs.requirement, work.excess):
             return NONE
-        reached, p = closeness_ratio(values, size, inputs.requirement, work.excess), size / len(rows)
-        worst = max(worst, reached)
-        spent += p * reached
+        if ceiling < 1.0 and closeness_ratio(values, size, inputs.requirement, work.excess) > ceiling:
+            return NONE
+        p = size / len(rows)
         bits -= p * log2(p)
         gain -= p * width(j, codes[starts[x]], codes[starts[x + 1] - 1], inputs.widths)
-    if worst > inputs.rule.ceiling:
-        return NONE
-    score = gain / (bits + inputs.rule.price[scoring] * max(0.0, spent - ratio))
-    return float(score if worst <= limit_of(len(rows), scoring, inputs) else score + OVERSPENT)
+    return gain / bits
 
 
 @kernel
-def insert_split(found: int, score: float, j: int, cut: int, work: CutWorkspace) -> int:
-    """Insert a split among the best found so far, as long as there is room; how many there are now."""
-    splits, scores = work.splits, work.scores
+def insert_split(found: int, score: float, j: int, cut: int, most: int, work: CutWorkspace) -> int:
+    """Insert a split among the best found so far, of which at most `most` are of one quasi-identifier, as long as there
+    is room; how many there are now.
+    """
+    splits, scores, same, last = work.splits, work.scores, 0, 0
+    for x in range(found):
+        if splits[x, 0] == j:
+            same, last = same + 1, x
+    if same == most:  # the one with the lowest score makes room
+        if scores[last] >= score:
+            return found
+        found -= 1
+        for x in range(last, found):
+            scores[x], splits[x, 0], splits[x, 1] = scores[x + 1], splits[x + 1, 0], splits[x + 1, 1]
     place = found
     while place > 0 and scores[place - 1] < score:
         place -= 1
@@ -102,29 +98,6 @@ def insert_split(found: int, score: float, j: int, cut: int, work: CutWorkspace)
     for x in range(found - 1, place, -1):
         scores[x], splits[x, 0], splits[x, 1] = scores[x - 1], splits[x - 1, 0], splits[x - 1, 1]
     scores[place], splits[place, 0], splits[place, 1] = score, j, cut
-    return found
-
-
-@kernel
-def find_best(rows: IntArray, scoring: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.splits to the splits of a part with the best scores, best first; how many."""
-    found, size = 0, len(rows)
-    ratio = closeness_ratio(work.whole, size, inputs.requirement, work.excess)
-    for j in range(len(inputs.columns)):
-        if work.present.length[j] < 2 or work.banned[j]:
-            continue
-        work.inside[:] = 0
-        counted, next_cut, below = 0, 0, work.present.below[j]
-        for cut in range(first_cut(j, inputs, work), last_cut(j, inputs, work) + 1):
-            if below[cut] * inputs.rule.cuts < next_cut * size and cut < last_cut(j, inputs, work):
-                continue
-            next_cut = below[cut] * inputs.rule.cuts // size + 1
-            while counted < below[cut]:
-                add_cell(work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement)
-                counted += 1
-            score = rate(j, cut, rows, ratio, scoring, inputs, work)
-            if score > NONE:
-                found = insert_split(found, score, j, cut, work)
     return found
 
 
@@ -143,30 +116,36 @@ def median(j: int, inputs: CutInputs, work: CutWorkspace) -> int:
 
 
 @kernel
-def find_median(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.splits to the split at the median of the quasi-identifier with the widest label that can be split; how
-    many splits that is, 0 or 1. Ties go to the first quasi-identifier.
-    """
-    q, last, at = len(inputs.columns), np.inf, -1
-    for _ in range(q):
-        best, widest = -1, -1.0
-        for j in range(q):  # the next one in the order of widths, then of numbers
-            wide = part_width(j, inputs, work)
-            if (wide < last or (wide == last and j > at)) and wide > widest:
-                best, widest = j, wide
-        last, at = widest, best
-        if best < 0 or work.present.length[best] < 2 or work.banned[best]:
-            continue
-        cut = median(best, inputs, work)
-        if cut == 0:
+def is_banned(j: int, rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> bool:
+    """Whether a part is the whole block, and that is not to be divided by quasi-identifier j."""
+    return bool(len(rows) == len(inputs.cell) and work.banned[j])
+
+
+@kernel
+def find_splits(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> int:
+    """Set work.splits to the splits worth trying of the part that was examined last, best first; how many."""
+    found, size, rule = 0, len(rows), inputs.rule
+    for j in range(len(inputs.columns)):
+        if work.present.length[j] < 2 or is_banned(j, rows, inputs, work):
             continue
         work.inside[:] = 0
-        for i in range(work.present.below[best, cut]):
-            add_cell(work.inside, inputs.cell[rows[work.order[best, i]]], 1, inputs.requirement)
-        if rate(best, cut, rows, 1.0, 0, inputs, work) > NONE:
-            work.splits[0, 0], work.splits[0, 1] = best, cut
-            return 1
-    return 0
+        counted, next_cut, below = 0, 0, work.present.below[j]
+        first, last = first_cut(j, inputs, work), last_cut(j, inputs, work)
+        if rule.cuts == 0:
+            first = last = median(j, inputs, work)
+        for cut in range(max(first, 1), last + 1):
+            if below[cut] * rule.cuts < next_cut * size and cut < last:
+                continue
+            next_cut = below[cut] * rule.cuts // size + 1
+            while counted < below[cut]:
+                add_cell(work.inside, inputs.cell[rows[work.order[j, counted]]], 1, inputs.requirement)
+                counted += 1
+            score = rate(j, cut, rows, inputs, work)
+            if score > NONE and rule.cuts == 0:
+                score = part_width(j, inputs, work)  # as Mondrian does, the first of equal ones
+            if score > NONE:
+                found = insert_split(found, score, j, cut, rule.each, work)
+    return found
 
 
 @kernel
@@ -178,11 +157,3 @@ def examine(rows: IntArray, inputs: CutInputs, work: CutWorkspace) -> bool:
         return False
     count_values(rows, inputs, work.whole)
     return True
-
-
-@kernel
-def find_splits(rows: IntArray, scoring: int, inputs: CutInputs, work: CutWorkspace) -> int:
-    """Set work.splits to the splits worth trying of the part that was examined last, best first; how many."""
-    if inputs.rule.criterion == MEDIAN:
-        return find_median(rows, inputs, work)
-    return find_best(rows, scoring, inputs, work)

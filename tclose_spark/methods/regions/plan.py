@@ -14,7 +14,8 @@ from tclose_spark.methods.blocks.layout import BlockLayout, Totals
 from tclose_spark.methods.blocks.plan import BlocksPlan
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
-from tclose_spark.methods.regions.search import RegionSearch, find_near_regions
+from tclose_spark.methods.regions.cutting import RegionGrowth
+from tclose_spark.methods.regions.search import find_near_regions
 from tclose_spark.table.arrays import IntArray
 
 
@@ -22,11 +23,11 @@ from tclose_spark.table.arrays import IntArray
 class RegionPlan(BlocksPlan):
     """Blocks that are boxes of the table; each is divided into regions, and each region is a class.
 
-    searches: how each block is divided; the result with the least loss is kept, the first of equal ones.
+    growths: how each block is divided; the result with the least loss is kept, the first of equal ones.
     """
 
     layout: BlockLayout
-    searches: tuple[RegionSearch, ...]
+    growths: tuple[RegionGrowth, ...]
     figures: ClassVar[Totals] = {**TOTALS, "regions": "sum"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
@@ -34,7 +35,7 @@ class RegionPlan(BlocksPlan):
         dense = self.layout.dense
         assert isinstance(block, RegionBlock)
         assert isinstance(dense, RegionDense)  # which made the block
-        found = [find_near_regions(block, search, dense) for search in self.searches]
+        found = [find_near_regions(block, growth, dense) for growth in self.growths]
         figures = [figures_of_block(block, classes, ratios) for classes, ratios in found]
         best = int(np.argmin([each["lost"] for each in figures]))
         return found[best][0], {**figures[best], "regions": len(found[best][1])}
@@ -66,6 +67,6 @@ class RegionPlan(BlocksPlan):
         )
 
     @staticmethod
-    def from_json(tree: Mapping[str, Any], dense: RegionDense, searches: tuple[RegionSearch, ...]) -> RegionPlan:
+    def from_json(tree: Mapping[str, Any], dense: RegionDense, growths: tuple[RegionGrowth, ...]) -> RegionPlan:
         """The plan that `to_json` wrote."""
-        return RegionPlan(layout=BlockLayout.from_json(tree, dense), searches=searches)
+        return RegionPlan(layout=BlockLayout.from_json(tree, dense), growths=growths)

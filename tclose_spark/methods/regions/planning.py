@@ -81,14 +81,14 @@ def _cut(
     sample = given.sample.take(np.arange(min(len(given.sample), max(dense.most_rows, 1))))
     scale = given.attributes.rows / len(sample)
     stop = max(int(rows_per_block / scale), len(sample) * len(given.attributes.cells) // MOST_COUNTS)
-    growth = replace(growth, rule=growth.rule._replace(scale=scale, stop=stop, ceiling=CEILING if scale > 1 else 1.0))
+    growth = replace(growth, rule=growth.rule._replace(stop=stop, ceiling=CEILING if scale > 1 else 1.0))
     tree, counts, merges = PartTree.whole(), given.attributes.cell_rows[None, :], 0
     of_sample = _of_sample(dense, scale)
     banned: dict[int, IntArray] = {0: np.zeros(0, dtype=np.int64)}  # of each part to be cut: quasi-identifiers to avoid
     for number in range(1, ROUNDS + 1):
         given.log(f"cutting regions on a sample of {len(sample):,} rows: round {number} of at most {ROUNDS}")
         before, known = tree, dict(banned)
-        tree = _cut_parts(tree, sample, of_sample, growth, banned)
+        tree = _cut_parts(tree, sample, of_sample, growth, banned, scale)
         if len(tree.parent) == len(before.parent):
             break
         counts, ended = _count(given, tree)
@@ -119,10 +119,10 @@ def _of_sample(dense: RegionDense, scale: float) -> RegionDense:
 
 
 def _cut_parts(
-    tree: PartTree, sample: Rows, dense: RegionDense, growth: RegionGrowth, banned: dict[int, IntArray]
+    tree: PartTree, sample: Rows, dense: RegionDense, growth: RegionGrowth, banned: dict[int, IntArray], scale: float
 ) -> PartTree:
     """The tree with some parts cut on the sample, at first not by the quasi-identifiers that are banned."""
-    part_of, scale = tree.routing_tree.leaf_of(sample), growth.rule.scale
+    part_of = tree.routing_tree.leaf_of(sample)
     least = max(LEAST, int(np.ceil(dense.k / scale))) if scale > 1 else dense.k
     for part, avoided in banned.items():
         rows = sample.take(np.flatnonzero(part_of == part))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,21 +16,16 @@ from tclose_spark.methods.regions.axes import Axes
 from tclose_spark.methods.regions.block import RegionBlock
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
-MEDIAN, BEST = 0, 1
-"""Criteria for a split: at the median of the widest quasi-identifier that allows it, or with the best score of all."""
-
 
 @structure
 class SplitRule(NamedTuple):
-    """How a part is split. BEST scores splits in one or several ways, which differ in price and slack."""
+    """How a part is split. The score of a split is the width that it gains for each bit."""
 
-    criterion: int  # MEDIAN or BEST
-    price: FloatArray  # bits that a unit of closeness ratio costs, shape (scorings,)
-    slack: FloatArray  # the share of the ratio that is reserved for each halving still to come, shape (scorings,)
     ceiling: float  # the largest closeness ratio of a part
-    scale: float  # rows of the table for each row of the block
     stop: int  # parts of at most so many rows are not split
-    cuts: int  # BEST tries at most about so many cuts of a numeric quasi-identifier
+    cuts: int  # at most about so many cuts of a numeric quasi-identifier are considered; 0: the one nearest the median
+    tries: int  # so many splits of a part are tried, at most
+    each: int  # so many of one quasi-identifier
 
 
 @structure
@@ -44,6 +38,7 @@ class CutInputs(NamedTuple):
     axes: Axes
     requirement: Requirement
     rule: SplitRule
+    keys: IntArray  # a random number for each row; the sum identifies a part, shape (n,)
 
 
 @structure
@@ -62,20 +57,20 @@ class CutWorkspace(NamedTuple):
     inside: IntArray  # those on the lower side of a cut
     outside: IntArray  # those of another child
     excess: IntArray  # for the exact test, shape (largest domain,)
-    splits: IntArray  # the best splits of a part: quasi-identifier and place of the cut, shape (pilots, 2)
-    scores: FloatArray  # their scores, descending, shape (pilots,)
-    candidates: IntArray  # the best split after a trial, then those to be tried, shape (pilots + 1, 2)
-    banned: NDArray[np.bool_]  # quasi-identifiers by which a part is not divided, shape (q,)
+    splits: IntArray  # the best splits of a part: quasi-identifier and place of the cut, shape (tries, 2)
+    scores: FloatArray  # their scores, descending, shape (tries,)
+    banned: NDArray[np.bool_]  # quasi-identifiers by which the whole block is not divided, shape (q,)
 
 
 def make_inputs(block: RegionBlock, rule: SplitRule) -> CutInputs:
     """The block as the kernels take it."""
     columns = np.ascontiguousarray(block.quasi.T)
-    return CutInputs(columns, block.cell, block.widths, block.axes, block.requirement, rule)
+    keys = np.random.default_rng(0).integers(1 << 63, size=len(block.cell))
+    return CutInputs(columns, block.cell, block.widths, block.axes, block.requirement, rule, keys)
 
 
-def make_workspace(block: RegionBlock, pilots: int) -> CutWorkspace:
-    """Arrays to cut a block with, which keep the best `pilots` splits of a part."""
+def make_workspace(block: RegionBlock, rule: SplitRule) -> CutWorkspace:
+    """Arrays to cut a block with."""
     n, q = block.quasi.shape
     longest = int(block.widths.domains.max())
     most = min(longest, n)
@@ -97,19 +92,12 @@ def make_workspace(block: RegionBlock, pilots: int) -> CutWorkspace:
         inside=inside,
         outside=outside,
         excess=work_space(block.requirement),
-        splits=np.zeros((pilots, 2), np.int64),
-        scores=np.zeros(pilots),
-        candidates=np.zeros((pilots + 1, 2), np.int64),
+        splits=np.zeros((rule.tries, 2), np.int64),
+        scores=np.zeros(rule.tries),
         banned=np.zeros(q, np.bool_),
     )
 
 
-def best_rule(prices: Sequence[float], slacks: Sequence[float], cuts: int) -> SplitRule:
-    """The split with the best score, in one or several scorings."""
-    price, slack = np.array([prices, slacks], dtype=np.float64)
-    return SplitRule(criterion=BEST, price=price, slack=slack, ceiling=1.0, scale=1.0, stop=0, cuts=cuts)
-
-
-def median_rule() -> SplitRule:
-    """The split of Mondrian."""
-    return best_rule([0.0], [0.0], 1)._replace(criterion=MEDIAN)
+def split_rule(cuts: int, tries: int, each: int) -> SplitRule:
+    """The rule for a whole table. Arguments: see SplitRule."""
+    return SplitRule(ceiling=1.0, stop=0, cuts=cuts, tries=tries, each=each)

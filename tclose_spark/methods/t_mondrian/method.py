@@ -20,10 +20,10 @@ def _make_plan(given: PlanningInput) -> Plan:
 
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: TMondrian) -> Plan:
     from tclose_spark.methods.regions.block import RegionDense
+    from tclose_spark.methods.regions.cutting import AT_MEDIANS
     from tclose_spark.methods.regions.plan import RegionPlan
-    from tclose_spark.methods.t_mondrian.plan import SEARCHES
 
-    return RegionPlan.from_json(tree, RegionDense(attributes, k), SEARCHES)
+    return RegionPlan.from_json(tree, RegionDense(attributes, k), (AT_MEDIANS,))
 
 
 METHOD = Method(

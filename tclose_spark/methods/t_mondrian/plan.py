@@ -6,15 +6,10 @@ A small table is one block, cut at the medians of its rows. Otherwise the first 
 from __future__ import annotations
 
 from tclose_spark.methods.method import PlanningInput
-from tclose_spark.methods.regions.cutting import RegionGrowth
+from tclose_spark.methods.regions.cutting import AT_MEDIANS
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.workspace import median_rule
 
-GROWTH = RegionGrowth(median_rule())
-"""Each part is cut at the median of its widest quasi-identifier that can be cut."""
-SEARCHES = (RegionSearch(GROWTH),)
 ROWS_PER_BLOCK, ROWS_PER_TASK = 400_000, 400_000
 
 
@@ -26,4 +21,4 @@ def make_plan(
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
-    return RegionPlan(layout=plan_regions(given, GROWTH, rows_per_block, rows_per_task), searches=SEARCHES)
+    return RegionPlan(layout=plan_regions(given, AT_MEDIANS, rows_per_block, rows_per_task), growths=(AT_MEDIANS,))

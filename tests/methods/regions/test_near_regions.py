@@ -52,19 +52,19 @@ def test_every_region_holds_by_its_labels_and_no_two_meet(records, n, method, in
 def test_what_is_near_to_a_part_of_the_table_may_be_far_from_it():
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5)
     found = {}
-    for n in (None, 2000, 200):
+    for n in (None, 2000, 100):
         asked = near(problem, n)
         found[n] = figures_of(asked, rows, make_plan(asked.given(count_in(rows))))
     assert found[2000] == found[None]
-    assert found[200].holds
-    assert found[200].ncp < found[None].ncp
-    assert Fraction(found[200].emd["disease"]) > Fraction(1, 5) >= Fraction(found[None].emd["disease"])
+    assert found[100].holds
+    assert found[100].ncp < found[None].ncp
+    assert Fraction(found[100].emd["disease"]) > Fraction(1, 5) >= Fraction(found[None].emd["disease"])
 
 
 def test_regions_without_a_superset_are_found_to_hold_nothing():
-    """Made for n = 200, and asked whether they hold n = 1,500."""
+    """Made for n = 100, and asked whether they hold n = 1,500."""
     problem, rows = make_problem(town(2000), {"disease": {"t": "0.2"}}, k=5)
-    made, asked = near(problem, 200), near(problem, 1500)
+    made, asked = near(problem, 100), near(problem, 1500)
     release = apply_plan(make_plan(made.given(count_in(rows))), made.attributes, rows, made.spec)
     classes = PublishedClasses.of(release, made.spec)
     holds = [

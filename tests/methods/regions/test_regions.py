@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,13 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.blocks.figures import rows_lost
 from tclose_spark.methods.regions import planning
 from tclose_spark.methods.regions.block import RegionDense
-from tclose_spark.methods.regions.cutting import RegionGrowth, cut
+from tclose_spark.methods.regions.cutting import AT_MEDIANS, RegionGrowth, cut
 from tclose_spark.methods.regions.plan import RegionPlan
 from tclose_spark.methods.regions.planning import plan_regions
-from tclose_spark.methods.regions.search import RegionSearch
-from tclose_spark.methods.regions.workspace import best_rule, median_rule
+from tclose_spark.methods.regions.workspace import split_rule
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-BY_MEDIAN = RegionGrowth(median_rule())
-BY_SCORE = RegionGrowth(best_rule([0.0, 2.0], [0.0, 0.02], 12), pilots=3)
+BY_SCORE = RegionGrowth(split_rule(cuts=12, tries=8, each=2), budget=50)
 SENSITIVE = st.sampled_from(
     [
         {"disease": {"t": "0.5"}},
@@ -45,12 +44,12 @@ QUASI = st.sampled_from(
         {"city": {}, "age": {"type": "numeric"}},
     ]
 )
-GROWTHS = st.sampled_from([BY_MEDIAN, BY_SCORE])
+GROWTHS = st.sampled_from([AT_MEDIANS, BY_SCORE])
 
 
 def planned(problem: Any, rows: Any, growth: RegionGrowth, per_block: int, per_task: int) -> RegionPlan:
     layout = plan_regions(problem.given(count_in(rows)), growth, per_block, per_task)
-    return RegionPlan(layout=layout, searches=(RegionSearch(growth, 1 if growth is BY_SCORE else 0),))
+    return RegionPlan(layout=layout, growths=(growth,))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -80,7 +79,7 @@ def test_classes_hold_and_lie_apart_however_rows_come(records, sensitive, quasi,
     order = np.array(data.draw(st.permutations(range(len(rows)))))
     assert content(*settle_all(plan, rows.take(order))) == content(stayed, classes)
     again = RegionPlan.from_json(
-        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), plan.searches
+        json.loads(json.dumps(plan.to_json())), RegionDense(problem.attributes, k), plan.growths
     )
     assert content(*settle_all(again, rows)) == content(stayed, classes)
 
@@ -115,7 +114,7 @@ CLOSE = {"disease": {"t": "0.1"}}
         ({"hierarchy": "x.csv"}, [None, "Pisa", "Lyon"], {None, "Pisa", "Lyon"}),
     ],
 )
-@pytest.mark.parametrize("growth", [BY_MEDIAN, BY_SCORE], ids=["median", "score"])
+@pytest.mark.parametrize("growth", [AT_MEDIANS, BY_SCORE], ids=["median", "score"])
 def test_what_may_be_cut_is_cut(quasi, values, labels, growth):
     problem, rows = make_problem(of("x", *values), CLOSE, {"x": quasi}, {"x": CITIES} if "hierarchy" in quasi else {})
     block, _ = RegionDense(problem.attributes, 2).block(rows)
@@ -127,7 +126,7 @@ def test_a_value_that_cannot_leave_keeps_its_siblings_together():
     records = [*of("x", "Pisa", "Bari", "Lyon", "Lyon"), {"x": "Nice", "disease": "flu"}]
     problem, rows = make_problem(records, {"disease": {"t": "0.2"}}, {"x": {"hierarchy": "x.csv"}}, {"x": CITIES})
     block, _ = RegionDense(problem.attributes, 2).block(rows)
-    for growth in (BY_MEDIAN, BY_SCORE):
+    for growth in (AT_MEDIANS, BY_SCORE):
         assert {label for (label,) in labels_of(problem, rows, cut(block, growth).region)} == {"Pisa", "Bari", "France"}
 
 
@@ -146,23 +145,71 @@ def test_the_widest_is_cut_first_at_the_median():
         for disease in ("flu", "gout")
     ]
     quasi = {"height": {"type": "numeric"}, "age": {"type": "numeric"}}
-    problem, rows, found = classes_by(BY_MEDIAN, records, CLOSE, quasi, k=6)
+    problem, rows, found = classes_by(AT_MEDIANS, records, CLOSE, quasi, k=6)
     assert labels_of(problem, rows, found) == {("[1, 9]", "[20, 22]"), ("[1, 9]", "[60, 62]")}  # 4 and 8 are too few
-    problem, rows, found = classes_by(BY_MEDIAN, records, CLOSE, quasi, k=4)
+    problem, rows, found = classes_by(AT_MEDIANS, records, CLOSE, quasi, k=4)
     assert ("1", "[20, 60]") in labels_of(problem, rows, found)
 
 
-def test_pilots_lose_no_more_than_the_way_alone():
+def lost_by(problem: Any, rows: Any, growth: RegionGrowth) -> float:
+    block, _ = RegionDense(problem.attributes, problem.spec.privacy.k).block(rows)
+    return rows_lost(block, np.unique(cut(block, growth).region, return_inverse=True)[1])
+
+
+def test_a_larger_budget_loses_less():
     problem, rows = make_problem(town(1500), {"disease": {"t": "0.35"}}, k=5)
-    block, _ = RegionDense(problem.attributes, 5).block(rows)
-    lost = [
-        rows_lost(block, np.unique(cut(block, replace(BY_SCORE, pilots=pilots)).region, return_inverse=True)[1])
-        for pilots in (1, 4)
-    ]
-    assert lost[1] < lost[0] < len(rows)
+    lost = [lost_by(problem, rows, replace(BY_SCORE, budget=budget)) for budget in (0, 20, 1000)]
+    assert lost[2] < lost[1] < lost[0] < len(rows)
 
 
-@pytest.mark.parametrize("growth", [BY_MEDIAN, BY_SCORE], ids=["median", "score"])
+@drawn(60)
+@given(people(least=20, most=80), QUASI, GROWTHS, st.integers(1, 60))
+def test_a_search_never_loses_more_than_the_best_score_alone(records, quasi, growth, budget):
+    problem, rows = make_problem(records, {"disease": {"t": "0.4"}}, quasi, k=2)
+    rows = rows.take(rows.sorted_by_hash())
+    alone = lost_by(problem, rows, replace(growth, budget=0))
+    assert lost_by(problem, rows, replace(growth, budget=budget)) <= alone + 1e-9
+
+
+def least_loss(problem: Any, rows: Any) -> float:
+    """The loss in rows of the best of all trees of cuts, by trying every cut of every part."""
+    dense, lost = RegionDense(problem.attributes, problem.spec.privacy.k), {}
+    whole, _ = dense.block(rows)
+
+    def sides(quasi: Any, codes: Any) -> Iterator[Any]:
+        if quasi.hierarchy is None:
+            yield from ((codes >= code).astype(int) for code in np.unique(codes)[1:])
+        else:
+            nodes = [np.array(node)[codes] for node in quasi.hierarchy.nodes]
+            yield from (node for node, above in pairwise(nodes) if len(set(node)) > len(set(above)) == 1)
+
+    def best(part: tuple[int, ...]) -> float:
+        if part not in lost:
+            here = rows.take(np.array(part))
+            lost[part] = rows_lost(whole.take(np.array(part)), np.zeros(len(part), dtype=np.int64))
+            for quasi, codes in zip(problem.attributes.quasi_identifiers, here.quasi, strict=True):
+                for side in sides(quasi, codes):
+                    parts = [np.array(part)[side == x] for x in np.unique(side)]
+                    counts = [np.bincount(rows.cell[p], minlength=len(problem.attributes.cells)) for p in parts]
+                    if all(dense.holds(cells) for cells in counts):
+                        lost[part] = min(lost[part], sum(best(tuple(p.tolist())) for p in parts))
+        return lost[part]
+
+    return best(tuple(range(len(rows))))
+
+
+@drawn(60)
+@given(people(least=10, most=40), st.sampled_from(["0.3", "0.45", "0.6"]))
+def test_a_large_budget_finds_the_best_of_all_trees_of_cuts(records, t):
+    records = [{**one, "city": one["city"] or "Bari", "age": (one["age"] or 20) // 4} for one in records]
+    quasi = {"age": {"type": "numeric"}, "city": {"hierarchy": "cities.csv"}}
+    problem, rows = make_problem(records, {"disease": {"t": t}}, quasi, k=2)
+    rows = rows.take(rows.sorted_by_hash())
+    every = RegionGrowth(split_rule(cuts=100, tries=60, each=60), budget=10**6)
+    assert lost_by(problem, rows, every) == pytest.approx(least_loss(problem, rows))
+
+
+@pytest.mark.parametrize("growth", [AT_MEDIANS, BY_SCORE], ids=["median", "score"])
 def test_a_sample_plans_many_blocks_and_tasks(growth):
     problem, rows = make_problem(town(6000), {"disease": {"t": "0.45"}}, k=5)
     few = problem.sample.take(np.flatnonzero(problem.sample.hash % 2 == 0))
@@ -173,6 +220,13 @@ def test_a_sample_plans_many_blocks_and_tasks(growth):
     check_classes(problem, stayed, classes)
     assert values_in_both(problem, stayed, classes) == []
     assert set(regions_of_each(problem, stayed, classes).tolist()) == {1}
+
+
+def test_without_a_search_many_blocks_of_the_whole_table_are_cut_as_one_is():
+    problem, rows = make_problem(town(2000), {"disease": {"t": "0.45"}}, k=5)
+    plans = [planned(problem, rows, replace(AT_MEDIANS, budget=0), per_block, 600) for per_block in (3000, 300)]
+    assert plans[1].blocks > plans[0].blocks == 1
+    assert len({frozenset(labels_of(problem, *settle_all(plan, rows))) for plan in plans}) == 1
 
 
 BAD_SAMPLES = {
@@ -194,7 +248,7 @@ def test_a_bad_sample_makes_larger_blocks_and_never_a_bad_class(name):
 
 def test_a_task_that_gets_other_rows_says_so():
     problem, rows = make_problem(town(300), {"disease": {"t": "0.5"}}, k=5)
-    plan = planned(problem, rows, BY_MEDIAN, 100, 1000)
+    plan = planned(problem, rows, AT_MEDIANS, 100, 1000)
     with pytest.raises(ValueError, match="the input changed since"):
         plan.assign_classes(rows.take(np.arange(299)), 0)
 
@@ -211,4 +265,4 @@ def test_a_hierarchy_with_a_label_at_two_levels_is_refused(paths):
     quasi = {"city": {"hierarchy": "cities.csv"}}
     problem, rows = make_problem(records, {"disease": {"t": "1"}}, quasi, {"city": Hierarchy.build(paths, "cities")})
     with pytest.raises(ConfigurationError, match=r"city\.hierarchy: the same label is used at several levels"):
-        plan_regions(problem.given(count_in(rows)), BY_MEDIAN, 100, 100)
+        plan_regions(problem.given(count_in(rows)), AT_MEDIANS, 100, 100)
