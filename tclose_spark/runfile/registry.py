@@ -169,11 +169,6 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                     f"attributes.sensitive_attributes.{name}.{key}: method {settings.name} does not make it; expected "
                     f"method: {{name: {' or '.join(methods_that(key))}}}, or another requirement"
                 )
-        if attribute.beta is not None and attribute.domain is not None:
-            raise ValueError(
-                f"attributes.sensitive_attributes.{name}.beta is of values, and with domain a method sees only the "
-                "places of values; leave out one of the two"
-            )
         if attribute.bins is not None and not settings.takes_bins:
             raise ValueError(
                 f"attributes.sensitive_attributes.{name}.bins is for method: {' or '.join(methods_that('bins'))}"
