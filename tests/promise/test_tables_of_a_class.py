@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from promise_page import promises
 
 from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE, ReleaseForm
 from tclose_spark.stages.forms import FormedTables
@@ -53,6 +54,13 @@ def published(form: ReleaseForm, held: list[int], order: list[int] | None = None
     return {name: [column.to_pylist() for column in columns] for name, columns in made.items()}
 
 
+@promises(
+    "Nothing else connects a person with a value.",
+    "What is published of a class beyond the multiset",
+    "Had the people of a class each other's values",
+    "This holds for an adversary who knows the method and the secret",
+    "Only the class connects them with sensitive values.",
+)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_it_does_not_matter_who_of_a_class_has_which_value(form: ReleaseForm) -> None:
     draw, first = np.random.default_rng(1), published(form, HELD)
@@ -64,6 +72,7 @@ def test_it_does_not_matter_who_of_a_class_has_which_value(form: ReleaseForm) ->
         assert published(form, held.tolist(), draw.permutation(len(AGES)).tolist()) == first
 
 
+@promises("With `together`, the multisets of different blocks")
 def test_blocks_are_not_connected_within_a_class() -> None:
     """Rows that swap their pay, and keep their disease, give the same tables; in one block they do not."""
     swapped = [*HELD]
@@ -121,6 +130,7 @@ def test_all_arrangements_of_a_class_are_equally_likely() -> None:
     assert sum((n - expected) ** 2 / expected for n in seen.values()) < 31.3  # chi-squared, 11 degrees, one in 1,000
 
 
+@promises("Classes of which the same is published")
 def test_classes_of_which_the_same_is_published_are_one() -> None:
     tables = formed(ReleaseForm(form="anatomy"))
     cell, ages = np.array([0, 3, 3, 0, 0, 5]), np.array([20, 30, 20, 30, 20, 30])

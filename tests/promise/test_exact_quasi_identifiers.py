@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from oracle.judge import judge
 from people import list_again, read
+from promise_page import promises
 
 import tclose_spark as tc
 import tclose_spark.report.certificate as certificates
@@ -99,6 +100,13 @@ def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
     return found
 
 
+@promises(
+    "Who is in the table is disclosed, with all quasi-identifiers.",
+    "They are published as they are.",
+    "A person's sensitive values are known as those of the class.",
+    "Every class has at least k rows, and meets every t and every l.",
+    "Insensitive columns stay with the quasi-identifiers.",
+)
 @pytest.mark.parametrize(("form", "method"), MADE, ids=lambda one: one if isinstance(one, str) else one["name"])
 def test_classes_have_the_values_of_their_people(
     run_file: RunFile, open_run: OpenRun, form: str, method: dict[str, Any], tmp_path: Path
@@ -125,6 +133,12 @@ def test_classes_have_the_values_of_their_people(
             by_class.setdefault(whose[person.id], Counter())[said(getattr(person, name))] += 1
     assert held(public, key) == of_people
     assert certificate["guarantees"]["k"]["achieved"] == min(c.total() for c in of_people["pay"].values()) >= 4
+    whole = sum(of_people["disease"].values(), Counter[str]())
+    worst = max(
+        sum(abs(Fraction(part[value], part.total()) - Fraction(n, N)) for value, n in whole.items()) / 2
+        for part in of_people["disease"].values()
+    )
+    assert Fraction(certificate["guarantees"]["t"]["disease"]["achieved_exact"]) == worst <= Fraction(7, 20)
     pipeline.verify(open_run(path, FORMS[form]))
 
 
@@ -150,6 +164,7 @@ def test_the_tables_say_nothing_of_who_has_which_value(
         assert not {"disease", "pay"} & {*read(public / "release").columns}
 
 
+@promises("This holds with labels, too.")
 def test_rows_of_labels_are_not_in_the_order_of_values_that_other_tables_have(
     run_file: RunFile, open_run: OpenRun, tmp_path: Path
 ) -> None:
@@ -248,6 +263,7 @@ TABLE_2_5 = ["Heart Disease", "Fever", "Cancer", "Flu"]
 PARTS = {"release": ["sex", "zip", "age", "group"], "sensitive": ["group", "disease"]}
 
 
+@promises("A class with fewer rows or one value means")
 @pytest.mark.parametrize(
     ("diseases", "groups", "problems"),
     [
@@ -290,6 +306,7 @@ def test_groups_of_one_are_refused(
             pipeline.verify(open_run(path, "release.form=anatomy"))
 
 
+@promises("`privacy.joint` requires closeness of combinations")
 @pytest.mark.parametrize("form", ["anatomy", "permutation", "blocks of labels"])
 def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path) -> None:
     sets = [FORMS[form], "privacy.joint=[{attributes: [disease, pay], t: 0.8}]"]
@@ -318,6 +335,7 @@ def test_an_attribute_of_one_value_cannot_be_published(run_file: RunFile, open_r
         pipeline.release(open_run(path, "release.form=anatomy"))
 
 
+@promises("It has at least two values of each sensitive attribute")
 def test_classes_have_two_values_although_nothing_else_requires_it(
     run_file: RunFile, open_run: OpenRun, tmp_path: Path
 ) -> None:
@@ -341,6 +359,11 @@ def moved(column: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
     return change
 
 
+@promises(
+    "How it is proven: while the release is written",
+    "The verifier reads the tables back",
+    "It groups the tables by the class",
+)
 @pytest.mark.parametrize(
     ("form", "name", "column"),
     [
