@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.differences import Differences, find_differences
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
@@ -44,12 +46,13 @@ from tclose_spark.checks.supersets import expect_supersets, find_supersets, near
 from tclose_spark.checks.validation import suite_json, validate
 from tclose_spark.checks.warnings import padded_order
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import keep, session_of, sized_shuffles, write_delta
+from tclose_spark.engine.tables import keep, schema_of, session_of, sized_shuffles, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
 from tclose_spark.io.storage.folders import private
 from tclose_spark.measures.disclosure.special_uniques import MOST_COMBINATIONS, SpecialUniques
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
 from tclose_spark.runfile.joint import covered
+from tclose_spark.runfile.release_form import COUNT
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -134,7 +137,7 @@ def audit_table(
         tallied = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
         tallies = stack.enter_context(keep(tallied))
         measures = _measures(inputs, tallies, trees, attacks)
-        notes = [*measures.notes, *_missing_notes(question)]
+        notes = [*measures.notes, *_missing_notes(question), *_count_notes(question, table)]
         required = None if whose is None else whose.judged(measures.judged, with_suppressed=False)
         more = [*measures.columns, *([] if required is None else [required])]
         classes = class_table(tallies, measures.quasi, measures.judged, more)
@@ -310,6 +313,14 @@ def _missing_notes(question: AuditQuestion) -> list[str]:
     if question.person is not None:
         return ["missing: any is in the joins with lists of people only; k, l and t are of classes with equal labels"]
     return ["missing: any is in k and in the joins with lists of people; l and t are of classes with equal labels"]
+
+
+def _count_notes(question: AuditQuestion, table: Table) -> list[str]:
+    """A note on a column that says how many rows a row stands for, as in the tables of an anatomy."""
+    used = {*question.labels, *question.sensitive_attributes}
+    if COUNT in used or not any(one.name == COUNT and pa.types.is_integer(one.type) for one in schema_of(table)):
+        return []
+    return [f"the column {COUNT} is not read: each row of the table is one row, also if it stands for several"]
 
 
 def _with_alike(guarantees: tuple[Guarantee, ...], alike: Guarantee | None) -> tuple[Guarantee, ...]:

@@ -186,6 +186,10 @@ def question_from_run_file(
     Raises:
         ConfigurationError: naming the key, what was observed, and what was expected.
     """
+    if not spec.release.is_plain:
+        raise ConfigurationError(
+            "release: `tclose audit` judges tables of labels; `tclose verify` judges a release in another form"
+        )
     attributes = spec.attributes
     sensitive = {  # t: measure is None
         name: {key: value for key in a.model_fields_set if (value := getattr(a, key)) is not None}

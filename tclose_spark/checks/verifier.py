@@ -253,6 +253,8 @@ def verify_release(
             "ncp_by_quasi_identifier": dict(zip(figures.losses, figures.more_losses, strict=True)),
         },
     }
+    if isinstance(rows, FormedRows):
+        figures_of["fingerprints"] = {name: str(rows.projections[name]) for name in tables or {}}
     if form.is_exact:
         figures_of |= {"ncp": 0.0, "ncp_by_quasi_identifier": dict.fromkeys(spec.attributes.quasi_identifiers, 0.0)}
     if of_people is not None:

@@ -121,14 +121,16 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
             f"t of {widest.name} needs at least {needed:,} rows in each class, because its {len(widest.values):,} "
             f"{apart}; {other} may preserve more, as may a larger t"
         )
-    a, t, achieved = max(limited, key=lambda one: one[2] / one[1])
+    a, t, achieved = max(limited, key=lambda one: one[2] / one[1] if one[1] else Fraction(1))
     if achieved >= BINDING * t:
         return (
             f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or fewer quasi-identifiers "
             "may preserve more"
         )
     if figures.classes == 1:
-        return "a larger t or fewer quasi-identifiers may preserve more"
+        likeness = any(a.settings.beta is not None or a.settings.l.frequency is not None for a in attributes)
+        larger = "a larger t or beta, a smaller frequency l" if likeness else "a larger t"
+        return f"{larger} or fewer quasi-identifiers may preserve more"
     return "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -65,9 +66,7 @@ class PlanningInput:
 
 
 def require_rows(k: int, attributes: ResolvedAttributes) -> None:
-    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs, or
-    a value that is too frequent for a frequency l.
-    """
+    """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
     whole, what = attributes.rows, "rows"
     if attributes.people is not None:
         whole, what = int(attributes.cell_rows @ attributes.people.first), "people"
@@ -76,12 +75,15 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
             f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and {whole}, one class "
             "of all, is the largest k"
         )
+
+
+def require_frequencies(attributes: ResolvedAttributes) -> None:
+    """Raises UnreachableError if the most frequent value of the whole table is too frequent for a frequency l."""
     for a in attributes.sensitive:
         _require_frequency(attributes, a)
 
 
 def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive) -> None:
-    """Raises UnreachableError if the most frequent value of the whole table is too frequent for the frequency l."""
     if a.l.frequency is None:
         return
     counted: dict[str, Any] = {"rows": attributes.cell_rows}
@@ -93,7 +95,8 @@ def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive) -> 
         if reached < a.l.frequency * (1 if what == "rows" else 1 + ROUNDING):
             raise UnreachableError(
                 f"attributes.sensitive_attributes.{a.name}.l.frequency is {float(a.l.frequency):g}, but the most "
-                f"frequent value has one in {float(reached):.6f} of all {what}; no release of all rows reaches more"
+                f"frequent value, or place of a domain, has one in {float(reached):.6f} of all {what}; no release of "
+                "all rows reaches more"
             )
 
 
@@ -124,10 +127,11 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
         needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
         if 2 * needed > rows:
             best = 1 - Fraction(most_covered(a.distance.table, rows // 2), rows)
+            rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}, and the table has "
                 f"{np.count_nonzero(a.distance.table):,} different tuples; a class needs at least {needed:,} of the "
-                f"{rows:,} rows, so all rows would be one class. Two classes need a t of at least {float(best):.4f}; "
+                f"{rows:,} rows, so all rows would be one class. Two classes need a t of at least {rounded_up}; "
                 "name fewer attributes, use coarser values, or raise the t"
             )
 

@@ -63,7 +63,7 @@ def build_certificate(
             "classes": figures["classes"],
             "fingerprint": figures["fingerprint"],
             "columns": columns,
-            **_form(spec, columns),
+            **_form(spec, columns, figures.get("fingerprints", {})),
         },
         "counts": COUNTS if "people" not in figures else COUNTS_OF_PEOPLE,
         "input": {"rows": rows, "version": version},
@@ -120,9 +120,9 @@ def build_certificate(
     }
 
 
-def _form(spec: ReleaseSpec, columns: Sequence[str]) -> dict[str, Any]:
+def _form(spec: ReleaseSpec, columns: Sequence[str], fingerprints: Mapping[str, str]) -> dict[str, Any]:
     """The form of the release, unless it is one table of labels: the column of a class's number, the tables of
-    sensitive values, and the blocks that are published apart. columns: of the table `release`.
+    sensitive values with their fingerprints, and the blocks that are published apart. columns: of the table `release`.
     """
     form, attributes = spec.release, spec.attributes
     if form.is_plain:
@@ -132,7 +132,7 @@ def _form(spec: ReleaseSpec, columns: Sequence[str]) -> dict[str, Any]:
     return {
         "form": form.form,
         **({"group": GROUP} if form.is_exact else {}),
-        **({"tables": tables} if tables else {}),
+        **({"tables": tables, "fingerprints": dict(fingerprints)} if tables else {}),
         **({"together": [[*block] for block in form.together]} if form.together else {}),
     }
 

@@ -53,6 +53,8 @@ def require_attributes(joint: Sequence[JointCloseness], sensitive: Collection[st
             raise ValueError(f"{key} names {unknown[0]!r}; expected a sensitive attribute ({', '.join(sensitive)})")
         if one.name in sensitive:
             raise ValueError(f"{key}: a sensitive attribute is named {one.name!r}, like the tuple; rename it")
+        if any(one.name == other.name and one.attributes != other.attributes for other in joint[:i]):
+            raise ValueError(f"{key} names two tuples {one.name!r}; rename an attribute whose name has a +")
         if any({*one.attributes} == {*other.attributes} for other in joint[:i]):
             raise ValueError(f"{key} names {' and '.join(one.attributes)} twice; expected one t for them")
 

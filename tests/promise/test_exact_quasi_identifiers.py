@@ -191,6 +191,11 @@ def test_blocks_say_what_the_certificate_and_the_codebook_say(
         "sensitive_2": ["group", "disease", "count"],
     }
     assert certificate["release"]["together"] == [["pay"], ["disease"]]
+    for name, fingerprint in certificate["release"]["fingerprints"].items():
+        table = deltalake.DeltaTable(str(tmp_path / "out/public" / name)).to_pyarrow_table()
+        rows = table.drop_columns("count").take([i for i, n in enumerate(table["count"].to_pylist()) for _ in range(n)])
+        assert fingerprint == str(Fingerprint.of([column.combine_chunks() for column in rows.columns]))
+    assert [*certificate["release"]["fingerprints"]] == ["sensitive_1", "sensitive_2"]
     assert not {"tuples", "alone"} & {*certificate["information"]}  # of combinations across blocks
     assert any("who is in the table is disclosed" in warning for warning in certificate["warnings"])
     public = tmp_path / "out/public"
@@ -331,7 +336,7 @@ def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: Open
 
 def test_an_attribute_of_one_value_cannot_be_published(run_file: RunFile, open_run: OpenRun) -> None:
     path = run_file({"age": [20, 30, 40, 50], "sex": ["f", "m"] * 2, "disease": ["flu"] * 4}, k=2)
-    with pytest.raises(UnreachableError, match="disease"):
+    with pytest.raises(UnreachableError, match=r"^release\.form: .* two values .* and disease has one$"):
         pipeline.release(open_run(path, "release.form=anatomy"))
 
 
@@ -462,3 +467,13 @@ def test_python_and_the_console_show_all_tables(
         rows = table if isinstance(table, pa.Table) else table.toArrow()  # if other tests left a session of Spark
         assert sum(rows["count"].to_pylist()) == N
     assert len(made.sensitive) == {"anatomy": 1, "anatomy of blocks": 2, "blocks of labels": 2}.get(form, 0)
+
+
+def test_an_audit_reads_labels_only(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
+    path = run_file(PEOPLE, **ROLES)
+    pipeline.release(open_run(path, FORMS["anatomy"]))
+    table = deltalake.DeltaTable(str(tmp_path / "out/public/sensitive")).to_pyarrow_table()
+    found = tc.audit(table, quasi_identifiers=["group"], sensitive=["disease"], k=1, engine="local")
+    assert any(note.startswith("the column count is not read") for note in found.notes)
+    with pytest.raises(ConfigurationError, match="`tclose verify` judges a release in another form"):
+        tc.audit(table, spec=open_run(path, FORMS["anatomy"]).spec, engine="local")

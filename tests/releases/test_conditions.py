@@ -142,6 +142,15 @@ def test_with_a_t_of_0_every_class_has_the_distribution_of_the_table(method: str
     }
 
 
+@pytest.mark.parametrize("method", ["tree", "mondrian", "incognito", "dealt"])
+def test_with_a_t_of_0_a_table_that_does_not_divide_is_one_class(method: str, release: Callable[..., Any]) -> None:
+    diseases = ["a", "b", "a", "b", "c"] * 4 + ["a", "b", "b"]
+    table = pa.table({"age": [*range(23)], "city": ["Pisa"] * 23, "disease": diseases})
+    parts, certificate = release(table, {"t": 0}, METHODS[method])
+    assert len(parts) == 1
+    assert any("t of disease is binding (0.0000 of 0)" in warning for warning in certificate["warnings"])
+
+
 def test_a_frequency_that_the_table_itself_lacks_cannot_be_reached(release: Callable[..., Any]) -> None:
     table = pa.table({"age": [*range(10)], "city": ["Pisa"] * 10, "disease": ["flu"] * 5 + ["gout"] * 5})
     for method in ("tree", "dealt", "incognito", "exact", "sabre"):

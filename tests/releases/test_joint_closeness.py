@@ -191,6 +191,22 @@ def test_tuples_of_all_different_people_need_most_of_the_table_in_a_class(make_r
         pipeline.plan(run)
 
 
+def test_the_t_that_two_classes_need_is_enough(make_run: Callable[..., Run]) -> None:
+    table = people(21).set_column(3, "pay", pa.array(range(21)))
+    with pytest.raises(UnreachableError, match=r"a t of at least 0\.5239;"):
+        pipeline.release(make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.3")))
+    pipeline.release(
+        make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.5239"), output={"path": "more"})
+    )
+
+
+def test_two_tuples_of_one_name_are_refused(make_run: Callable[..., Run]) -> None:
+    sensitive = {name: {"t": "measure"} for name in ("a", "b+c", "a+b", "c")}
+    both = [{"attributes": ["a", "b+c"], "t": "0.9"}, {"attributes": ["a+b", "c"], "t": "0.9"}]
+    with pytest.raises(ConfigurationError, match=r"two tuples 'a\+b\+c'; rename"):
+        make_run(people(), quasi=QUASI, sensitive=sensitive, privacy={"k": 2, "joint": both})
+
+
 def test_a_class_of_all_different_people_is_one_minus_its_share_from_the_table(
     make_run: Callable[..., Run], tmp_path: Path
 ) -> None:

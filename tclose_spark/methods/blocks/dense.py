@@ -13,7 +13,7 @@ from tclose_spark.measures.likeness import caps
 from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, are_capped
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
-from tclose_spark.methods.method import require_rows
+from tclose_spark.methods.method import require_frequencies, require_rows
 from tclose_spark.methods.people import MARGIN, PeopleRequirement, of_first_rows
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.table.arrays import WIDEST, IntArray
@@ -48,6 +48,7 @@ class Dense:
         l, or a value that is too frequent for the frequency l.
         """
         require_rows(self.k, self.attributes)
+        require_frequencies(self.attributes)
         counted = self.attributes if self.attributes.people is None else of_first_rows(self.attributes)
         for a in counted.sensitive:
             key = f"attributes.sensitive_attributes.{a.name}.l"

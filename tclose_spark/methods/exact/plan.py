@@ -13,7 +13,7 @@ from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.methods.exact.labels import TooManyLabelsError
 from tclose_spark.methods.exact.program import label_program
 from tclose_spark.methods.exact.subsets import MOST_ROWS, best_partition, class_losses, classes_hold
-from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_rows
+from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_frequencies, require_rows
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally, TooManyKeysError
@@ -109,6 +109,7 @@ def make_plan(given: PlanningInput) -> ExactPlan:
     attributes = given.attributes
     _require_support(given)
     require_rows(given.k, attributes)
+    require_frequencies(attributes)
     try:
         tally = given.frequencies(lambda rows: Tally.of(_keys(rows)), MOST_KINDS)
     except TooManyKeysError:

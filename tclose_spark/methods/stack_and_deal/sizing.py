@@ -20,7 +20,7 @@ from tclose_spark.methods.attributes import (
 )
 from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.stacks import Stack, compositions
-from tclose_spark.methods.method import PlanningInput, require_rows
+from tclose_spark.methods.method import PlanningInput, require_frequencies, require_rows
 from tclose_spark.methods.stack_and_deal.layers import LayeredDeal, groups_of, kernel_distances
 from tclose_spark.methods.stack_and_deal.lower_bounds import lower_bound
 from tclose_spark.runfile.attributes import LEAST_T
@@ -148,6 +148,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
     """
     k = given.k
     require_rows(k, given.attributes)
+    require_frequencies(given.attributes)
     seen: list[SizeReport] = []
     fitting = None
     slow = len(given.attributes.cells) > LOOK_BEYOND_CELLS or given.settings.deal == "layered"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.methods.method import PlanningInput, PlanReport, require_rows
+from tclose_spark.methods.method import PlanningInput, PlanReport, require_frequencies, require_rows
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
@@ -76,6 +76,7 @@ def _require_reachable(requirement: GroupRequirement) -> None:
     """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
     attributes = requirement.attributes
     require_rows(requirement.k, attributes)
+    require_frequencies(attributes)
     if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
         asked = [a.name for a in attributes.sensitive if a.is_conditioned]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)

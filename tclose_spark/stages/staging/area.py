@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.atoms import AtomsPlan
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -34,10 +34,18 @@ def read_profile(run: Run) -> Profile:
 def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
     """The attributes of the run file on this table. If quasi-identifiers are published as they are, each class needs
     two values of each sensitive attribute, of a method that can make them.
+
+    Raises:
+        UnreachableError: if it does, and the table has one.
     """
     found = ResolvedAttributes.of(run.spec.attributes, profile, run.hierarchies, run.spec.privacy.n)
     if not run.spec.release.is_exact or "distinct" not in run.spec.method.makes_l:
         return found
+    for a in found.sensitive:
+        if sum(rows > 0 for rows in a.domain.counts) < 2:
+            raise UnreachableError(
+                f"release.form: each class needs two values of each sensitive attribute, and {a.name} has one"
+            )
     diverse = [replace(a, l=a.l.model_copy(update={"distinct": max(2, a.l.distinct or 0)})) for a in found.sensitive]
     return replace(found, sensitive=tuple(diverse))
 
