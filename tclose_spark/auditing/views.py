@@ -280,8 +280,8 @@ def presence_text(found: Presence) -> str:
     """The chances that people of the population are in the table."""
     return (
         "delta-presence: people of the population who fit a class are in the table with a chance of "
-        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people fit none, and are "
-        "not in the table"
+        f"{number_text(found.smallest)} to {number_text(found.largest)}; {found.outside:,} people fit none, and by "
+        "this list are not in the table"
     )
 
 

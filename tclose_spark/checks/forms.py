@@ -40,8 +40,8 @@ GROUP_OF_ROWS = JudgedQuasi(
 class FormedRows:
     """The rows of all tables of a release: see `ReleasedRows`.
 
-    tallies: of its classes. If the values of each class are in several tables, which value of one meets which value of
-        another in a tuple says nothing.
+    tallies: of its classes. If the values of each class are in several tables, the pairing of values of two tables is
+        arbitrary.
     """
 
     tallies: Table

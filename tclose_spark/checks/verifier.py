@@ -237,6 +237,7 @@ def verify_release(
             _judged_attributes(texts, counts, spec, hierarchies),
             judged[len(attributes) :],
             texts,
+            not form.is_plain,
         ),
         "columns": {
             name: {"type": type_name(fields[name]), "missing": missing} for name, missing in rows.missing.items()

@@ -29,20 +29,21 @@ def warnings_of(
     attributes: Sequence[JudgedAttribute],
     joint: Sequence[JudgedAttribute],
     texts: Sequence[str],
+    apart: bool = False,
 ) -> list[str]:
     """All warnings about a release. vocabulary: what its labels name; joint: the tuples that must be close; texts: the
-    columns of text.
+    columns of text; apart: whether only its class connects a person's sensitive values with the other columns.
     """
     sentences = [*_starred(figures, quasi, vocabulary)]
     for name, named in vocabulary.items():
         if name in texts and (spellings := count_spellings(named.names)):
             sentences.append(f"{name}: {spellings:,} of {len(named.names):,} published values {SPELLED}")
     for attribute in attributes:
-        sentences += _of_values(attribute, attribute.name in texts)
+        sentences += _of_values(attribute, attribute.name in texts, apart)
     return [*sentences, *_of_use(figures, [*attributes, *joint])]
 
 
-def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
+def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[str]:
     """Warnings about the values of one sensitive attribute."""
     name = attribute.name
     present = [value for value, n in zip(attribute.values, attribute.distance.table, strict=True) if n]
@@ -52,9 +53,10 @@ def _of_values(attribute: JudgedAttribute, is_text: bool) -> list[str]:
     elif len(present) == 1:
         sentences.append(f"{name}: all rows have one value, which is certain for everybody known to be in the table")
     elif 2 * len(present) > (rows := int(attribute.distance.table.sum())):
+        finds = "the class, and the sensitive values beside it" if apart else "the record and its other columns"
         sentences.append(
             f"{name}: nearly unique, {len(present):,} values in {rows:,} rows; an adversary who knows a person's value "
-            "finds the record and its other columns"
+            f"finds {finds}"
         )
     if is_text and (spellings := count_spellings(present)):
         sentences.append(f"{name}: {spellings:,} of {len(present):,} values {SPELLED}, for t and for l")

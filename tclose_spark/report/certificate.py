@@ -138,7 +138,7 @@ def _form(spec: ReleaseSpec, columns: Sequence[str], fingerprints: Mapping[str, 
 
 
 def _of_form(spec: ReleaseSpec) -> list[str]:
-    """The warnings about exact quasi-identifiers, and about values that are not those of their row."""
+    """The warnings about exact quasi-identifiers, and about values that may not be those of their row."""
     form, found = spec.release, []
     if form.is_exact:
         found.append(
@@ -148,7 +148,7 @@ def _of_form(spec: ReleaseSpec) -> list[str]:
     if form.form == "permutation":
         found.append(
             f"{', '.join(spec.attributes.sensitive_attributes)}: a row's value is that of some person of its "
-            "class, not of its own (release.form: permutation)"
+            "class, perhaps of another one (release.form: permutation)"
         )
     return found
 

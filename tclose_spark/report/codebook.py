@@ -67,7 +67,10 @@ def codebook_csv(entries: Sequence[CodebookEntry]) -> str:
 
 
 UNCHANGED = "a value of the input"
-PLACES = {"anatomy": " for its class", "permutation": " in another row of its class"}
+PLACES = {
+    "anatomy": " for its class",
+    "permutation": ", the value of some person of its class, perhaps of another one",
+}
 """Where sensitive values are published, by `release.form`."""
 INSENSITIVE = ("insensitive attribute", "", UNCHANGED, "published unchanged; no guarantee covers it")
 Described = Iterator[tuple[str, str, str, str]]

@@ -499,7 +499,8 @@ class ReleaseSpec(Section):
                 raise ValueError(
                     f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
                 )
-        taken = [name for name in attributes.published if name.lower() in (GROUP, COUNT)]
+        own = (GROUP, COUNT) if form.is_exact else (COUNT,)
+        taken = [name for name in attributes.published if name.lower() in own]
         refused = {
             "output.after": self.output.after,
             "output.keep_linked": self.output.keep_linked,

@@ -25,7 +25,9 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         if domain.spellings
     ]
     for domain in profile.sensitive:
-        details = _of_sensitive(domain, spec.attributes.sensitive_attributes[domain.name], profile.rows)
+        details = _of_sensitive(
+            domain, spec.attributes.sensitive_attributes[domain.name], profile.rows, not spec.release.is_plain
+        )
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
     sentences += certified_warnings(profile)
     weight = spec.attributes.weight
@@ -51,7 +53,7 @@ def repetition_warning(one: Repetition) -> str:
     )
 
 
-def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: int) -> list[str]:
+def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: int, apart: bool) -> list[str]:
     present = [value for value, n in zip(domain.values, domain.counts, strict=True) if n]
     sentences = []
     if present == [None]:
@@ -59,9 +61,12 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
     elif len(present) == 1:
         sentences.append(f" has one value in all {rows} rows: the release reveals it for every row")
     elif len(present) > NEARLY_UNIQUE * rows:
+        finds = (
+            "the class, and the sensitive values beside it" if apart else "the record, and with it the other columns"
+        )
         sentences.append(
             f" is nearly unique ({len(present)} values in {rows} rows): an adversary who knows a person's value "
-            "finds the record, and with it the other columns"
+            f"finds {finds}"
         )
     spellings = count_spellings(present)
     if spellings:

@@ -104,7 +104,7 @@ def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
     "Who is in the table is disclosed, with all quasi-identifiers.",
     "They are published as they are.",
     "A person's sensitive values are known as those of the class.",
-    "Every class has at least k rows, and meets every t and every l.",
+    "Every class has at least k rows, and meets every t, every l, every beta and every joint t.",
     "Insensitive columns stay with the quasi-identifiers.",
 )
 @pytest.mark.parametrize(("form", "method"), MADE, ids=lambda one: one if isinstance(one, str) else one["name"])
@@ -311,10 +311,17 @@ def test_groups_of_one_are_refused(
             pipeline.verify(open_run(path, "release.form=anatomy"))
 
 
-@promises("`privacy.joint` requires closeness of combinations")
+@promises(
+    "`privacy.joint` requires closeness of combinations", "Every class has at least k rows, and meets every t, every l"
+)
 @pytest.mark.parametrize("form", ["anatomy", "permutation", "blocks of labels"])
 def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path) -> None:
-    sets = [FORMS[form], "privacy.joint=[{attributes: [disease, pay], t: 0.8}]"]
+    sets = [
+        FORMS[form],
+        "privacy.joint=[{attributes: [disease, pay], t: 0.8}]",
+        "attributes.sensitive_attributes.pay.beta=2",
+        "attributes.sensitive_attributes.pay.l={distinct: 4}",
+    ]
     if "labels" in form:
         sets[0] = "release.together=[[pay, disease]]"
     certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES, method=TREE), *sets))
@@ -332,6 +339,29 @@ def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: Open
         for part in classes.values()
     )
     assert Fraction(joint["achieved_exact"]) == worst <= Fraction(4, 5)
+    pays = Counter(map(said, PEOPLE["pay"].to_pylist()))
+    for part in classes.values():
+        of_class = Counter[str]()
+        for (_, pay), n in part.items():
+            of_class[pay] += n
+        assert len(of_class) >= 4
+        assert all(Fraction(n, part.total()) <= 3 * Fraction(pays[pay], N) for pay, n in of_class.items())
+
+
+@promises(
+    "A row of a permutation is not a record of one person.", "Each of its sensitive values is that of some person"
+)
+@pytest.mark.parametrize("form", ["permutation", "permutation of blocks"])
+def test_a_row_of_a_permutation_may_have_the_values_of_another_person(
+    run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path
+) -> None:
+    """Some rows keep their values, because places are random."""
+    certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS[form]))
+    warned = "disease, pay: a row's value is that of some person of its class, perhaps of another one"
+    assert any(warning.startswith(warned) for warning in certificate["warnings"])
+    made, raw = (of.set_index("id")["pay"] for of in (read(tmp_path / "out/public/release"), PEOPLE.to_pandas()))
+    kept = [made[i] == raw[i] for i in raw.index]
+    assert 0 < sum(kept) < N / 2
 
 
 def test_an_attribute_of_one_value_cannot_be_published(run_file: RunFile, open_run: OpenRun) -> None:

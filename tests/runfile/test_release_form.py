@@ -103,10 +103,17 @@ def test_a_joint_t_is_of_one_block() -> None:
 
 
 def test_the_columns_of_the_form_need_their_names() -> None:
-    quasi = {"Group": {}, "age": {"type": "numeric"}}
-    with pytest.raises(ConfigurationError, match="a column named 'group'"):
-        spec_of(run_with({"form": "permutation"}, ("attributes.quasi_identifiers", quasi)))
-    spec_of(run_with({}, ("attributes.quasi_identifiers", quasi)))
+    labels = {"together": [["disease"], ["pay"]]}
+    for name, refusing, accepting in (
+        ("Group", [{"form": "permutation"}, {"form": "anatomy"}], [{}, labels]),
+        ("Count", [{"form": "anatomy"}, labels], [{}]),
+    ):
+        quasi = ("attributes.quasi_identifiers", {name: {}, "age": {"type": "numeric"}})
+        for release in refusing:
+            with pytest.raises(ConfigurationError, match=f"a column named '{name.lower()}'"):
+                spec_of(run_with(release, quasi))
+        for release in accepting:
+            spec_of(run_with(release, quasi))
 
 
 def test_sensitive_attributes_are_what_it_is_about() -> None:

@@ -52,7 +52,8 @@ class Presence:
     """delta-presence (Nergiz et al. 2007): the chance that a person of the population is in the table. Each person fits
     one class at most.
 
-    smallest, largest: for people who fit a class. outside: how many people fit none; they are not in the table.
+    smallest, largest: for people who fit a class. outside: how many people fit none; by this list,
+        they are not in the table.
     """
 
     smallest: Fraction

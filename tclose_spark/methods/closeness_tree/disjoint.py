@@ -49,8 +49,10 @@ def read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, s
 
 
 def growths_of(settings: ClosenessTree) -> tuple[RegionGrowth, ...]:
-    """How blocks are cut with an effort; the result that loses least is taken, so a block never loses more with more
-    effort. Cutting at medians is always tried, too, at little cost, so it never loses more than with t-Mondrian.
+    """How blocks are cut with an effort; the result that loses least is taken. `balanced` and `thorough` also try the
+    efforts below them, so a block never loses more with them than with these. A number N is one search, and may lose
+    more than a smaller one. Cutting at medians is always tried, too, at little cost, so a block never loses more than
+    with t-Mondrian.
     """
     effort = settings.effort
     if isinstance(effort, int):
