@@ -67,6 +67,11 @@ FORMS = {
     "permutation of blocks": f"release={{form: permutation, {TOGETHER}}}",
     "blocks of labels": f"release={{{TOGETHER}}}",
 }
+RECORD_FOUND = "finds the record and its other columns"
+CLASS_FOUND = "finds the class, and the sensitive values beside it"
+OF_ROW = "finds the row, and reads its other columns"
+OF_CLASS = "learns the class, and any other sensitive value of the person"
+"""What an adversary finds who knows a value, or two, that nobody else has."""
 TREE, DEALT = {"name": "closeness_tree"}, {"name": "stack_and_deal"}
 MADE = [
     *((form, DEALT) for form in FORMS),
@@ -219,6 +224,29 @@ def test_blocks_say_what_the_certificate_and_the_codebook_say(
     page = " ".join((public / "report.html").read_text().split())
     assert "published as they are, with the number of their class" in page
     assert "A class is the set of all rows with the same published values of <code>group</code>" in page
+
+
+@pytest.mark.parametrize(
+    ("release", "finds", "noted"),
+    [
+        ({}, RECORD_FOUND, [OF_ROW]),
+        ({"form": "anatomy"}, CLASS_FOUND, [OF_CLASS]),
+        ({"form": "permutation"}, CLASS_FOUND, [OF_CLASS]),
+        ({"together": [["pay"], ["disease"]]}, CLASS_FOUND, []),
+    ],
+)
+def test_a_value_of_one_person_leads_to_the_class_only(
+    run_file: RunFile, open_run: OpenRun, release: dict[str, Any], finds: str, noted: list[str], tmp_path: Path
+) -> None:
+    table = PEOPLE.set_column(PEOPLE.column_names.index("pay"), "pay", pa.array(range(N)))
+    lines: list[str] = []
+    run = open_run(run_file(table, **ROLES), f"release={json.dumps(release)}")
+    certificate = pipeline.release(Run(run.spec, LocalSession(), lines.append))
+    warned = [warning for warning in certificate["warnings"] if warning.startswith("pay: nearly unique")]
+    assert [warning.endswith(finds) for warning in warned] == [True]
+    assert any("'pay' is nearly unique" in line and finds.split(" and")[0].strip(",") in line for line in lines)
+    page = " ".join((tmp_path / "out/public/report.html").read_text().split())
+    assert [note for note in (OF_ROW, OF_CLASS) if note in page] == noted
 
 
 def test_labels_again_after_anatomy(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
