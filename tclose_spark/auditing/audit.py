@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.differences import Differences, find_differences
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
@@ -318,7 +316,7 @@ def _missing_notes(question: AuditQuestion) -> list[str]:
 def _count_notes(question: AuditQuestion, table: Table) -> list[str]:
     """A note on a column that says how many rows a row stands for, as in the tables of an anatomy."""
     used = {*question.labels, *question.sensitive_attributes}
-    if COUNT in used or not any(one.name == COUNT and pa.types.is_integer(one.type) for one in schema_of(table)):
+    if COUNT in used or COUNT not in schema_of(table).names:
         return []
     return [f"the column {COUNT} is not read: each row of the table is one row, also if it stands for several"]
 

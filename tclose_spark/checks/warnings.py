@@ -129,10 +129,12 @@ def _remedy(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> str
             f"t of {a.name} is binding ({float(achieved):.4f} of {float(t):g}); a larger t or fewer quasi-identifiers "
             "may preserve more"
         )
+    if any(a.settings.beta is not None or a.settings.l.frequency is not None for a in attributes):
+        return (
+            "no t is near its limit; a larger beta, a smaller frequency l or fewer quasi-identifiers may preserve more"
+        )
     if figures.classes == 1:
-        likeness = any(a.settings.beta is not None or a.settings.l.frequency is not None for a in attributes)
-        larger = "a larger t or beta, a smaller frequency l" if likeness else "a larger t"
-        return f"{larger} or fewer quasi-identifiers may preserve more"
+        return "a larger t or fewer quasi-identifiers may preserve more"
     return "no t is near its limit; fewer quasi-identifiers or a smaller k may preserve more"
 
 

@@ -280,7 +280,7 @@ class EvenPlaces(Section):
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
-    equal_width: Annotated[int, Field(ge=1, le=MOST_PLACES)] | None = None
+    equal_width: Annotated[int, Field(ge=2, le=MOST_PLACES)] | None = None
     """So many bins of equal width between the smallest and the largest value, each a place. A value on an edge is in
     the bin above it.
     """
