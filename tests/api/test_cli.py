@@ -275,7 +275,7 @@ def test_an_output_that_cannot_be_written_is_named(
     [
         ("privacy.kk=5", ["privacy.kk: unknown key"]),
         ("privacy.k=1", ["privacy.k: found 1", "expected 2 or more"]),
-        ("attributes.sensitive_attributes.disease.t=1.5", ["attributes.sensitive_attributes.disease.t", "at most 1"]),
+        ("attributes.sensitive_attributes.disease.t=1.5", ["attributes.sensitive_attributes.disease.t", "from 0 to 1"]),
         ("input.format=xlsx", ["input.format: found 'xlsx'"]),
         ("privacy", ["--set privacy: expected key.path=value"]),
     ],

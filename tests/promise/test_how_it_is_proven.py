@@ -294,7 +294,7 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
 
 @promises(
     "They share these definitions",
-    "distances, l-diversity, exact integers and histograms;",
+    "distances, l-diversity, beta-likeness, places of a `domain`, exact integers and histograms;",
     "how labels are read, and how coarse each one is;",
     "hierarchies and domains;",
     "the hash of a row, and the text of a value;",
@@ -319,7 +319,10 @@ def test_they_share_the_definitions() -> None:
     assert shared - named == {
         "measures.distances.bins",
         "measures.distances.histograms",
+        "measures.distances.least",  # the class size below which no t holds
+        "measures.distances.multiplicity",  # numbers of tuples
         "measures.diversity",
+        "measures.likeness",
         "measures.loss.coarseness",  # how wide a label may be
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
         "table.arrays",  # and exact integers
@@ -328,6 +331,7 @@ def test_they_share_the_definitions() -> None:
         "table.columns.patterns",
         "table.columns.weights",  # how weights are read
         "table.dictionaries",
+        "table.places",
         "table.columns",  # a package of the next three
         "table.columns.parquet",  # the names of columns in which files travel
         "table.columns.preparing",  # the text of values

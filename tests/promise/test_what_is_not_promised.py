@@ -21,6 +21,7 @@ from promise_page import promises
 
 from tclose_spark import pipeline
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.release_form import ReleaseForm
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import sensitive_domain
 
@@ -200,7 +201,9 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
     counts = Counter(str(i % distinct) for i in range(10))
     domain = sensitive_domain("income", counts, settings, None, True)
     profile: Any = SimpleNamespace(quasi=(), sensitive=(domain,), rows=10, repeated=(), rounded_away=0)
-    spec: Any = SimpleNamespace(attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None))
+    spec: Any = SimpleNamespace(
+        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None), release=ReleaseForm()
+    )
     assert ["nearly unique" in line for line in profile_warnings(profile, spec)] == [True] * warned
 
 

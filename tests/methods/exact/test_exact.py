@@ -187,13 +187,13 @@ def refusals() -> Iterator[tuple[str, Callable[[], tuple[Any, Any]], type[Except
         "t just below 1/3, which each city is from the table",
         lambda: problem_of(pairs, {"disease": {"t": "0.33333333"}}, 2, quasi={"city": {}}, hierarchies={}),
         UnreachableError,
-        "miss a t by less than its solver's tolerance",
+        "miss a t, l or beta by less than its solver's tolerance",
     )
     yield (
         "coarsest",
         lambda: problem_of(town(8), {"disease": {}}, 8, quasi={"age": {"type": "numeric", "coarsest": "1"}}),
         UnreachableError,
-        "no classes hold k, every t, every l and every coarsest",
+        "no classes hold k, every t, l, beta and coarsest",
     )
     yield (
         "k",
