@@ -151,6 +151,7 @@ def write(shape: Shape, folder: Path) -> Path:
     options = {"options": {"header": "true", "inferSchema": "true"}} if shape.format == "csv" else {}
     quasi = shape.quasi or census_quasi(folder.parent)
     tree = {
+        "name": "shape",
         "input": {"path": str(data), "format": shape.format, **options},
         "output": {"path": str(folder / "output")},
         "attributes": {"quasi_identifiers": quasi, "sensitive_attributes": shape.sensitive, "drop_others": True},
