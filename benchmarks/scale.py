@@ -83,7 +83,9 @@ class Enlarged:
 
 def enlarged(profile: Profile, times: int) -> Profile:
     """The profile of a table with each row `times` times."""
-    return replace(profile, rows=profile.rows * times, cell_counts=tuple(n * times for n in profile.cell_counts))
+    domains = tuple(replace(one, counts=tuple(n * times for n in one.counts)) for one in profile.sensitive)
+    cells = tuple(n * times for n in profile.cell_counts)
+    return replace(profile, rows=profile.rows * times, sensitive=domains, cell_counts=cells)
 
 
 def planned(run: Run, profile: Profile, table: EncodedTable, times: int) -> list[str]:
