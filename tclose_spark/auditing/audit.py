@@ -35,7 +35,7 @@ from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_f
 from tclose_spark.checks.classes.people import JudgedPeople, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
-from tclose_spark.checks.classes.tuples import TupleCloseness, growing_tuples, joint_attributes
+from tclose_spark.checks.classes.tuples import TupleCloseness, all_together, joint_attributes
 from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.labels.wildcards import alike_guarantee
@@ -266,7 +266,6 @@ def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy
     counts, tuple_counts = count_values(tallies, names)
     attributes = judged_attributes(inputs.table, counts, question, trees, inputs.reference)
     several = len(attributes) > 1 and attacks
-    tuples = growing_tuples(tuple_counts, attributes) if several and inputs.reference is None else []
     notes = [
         *inputs.notes,
         *mixed_missing_notes(inputs.table, question),
@@ -280,7 +279,7 @@ def _measures(inputs: AuditInputs, tallies: Table, trees: Mapping[str, Hierarchy
         judged=[*attributes, *joint_attributes(tuple_counts, attributes, question.joint)],
         attacks=[AttackColumns(a, question.gain, trees.get(a.name)) for a in attributes if attacks],
         known=KnownAttributeColumns(tuple(names)) if several else None,
-        tuples=tuples[-1] if tuples else None,
+        tuples=all_together(tuple_counts, attributes) if several and inputs.reference is None else None,
         notes=notes,
     )
 

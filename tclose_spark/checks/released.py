@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
@@ -37,6 +38,7 @@ SPARK_WORDS = {
 WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 """The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+NO_COUNT = "a table of sensitive values has a count below 1"
 ROWS, DIGEST, MISSING, PART = "rows", "digest", "missing", "part"
 
 
@@ -124,6 +126,8 @@ class _Tallied:
         times = None
         if self.count is not None:
             counts = held[self.count]
+            if counts.dictionary.null_count or (len(counts) and pc.min(counts.dictionary).as_py() < 1):
+                raise DamagedFileError(NO_COUNT)
             times = np.asarray(counts.dictionary.to_numpy(zero_copy_only=False), dtype=np.int64)[codes_of(counts)]
         found = Fingerprint.of_hashes(content_hash([*held.values()]), times)
         missing = [count_missing(column) if times is None else _lost(column, times) for column in held.values()]

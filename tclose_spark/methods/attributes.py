@@ -21,7 +21,7 @@ from tclose_spark.measures.distances.ground_distances import (
     distance_of,
 )
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples, sum_at
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness
@@ -235,7 +235,7 @@ class ResolvedAttributes:
 
     def _tuple(self, of: Sequence[int], joint: JointCloseness, column: int) -> tuple[ResolvedSensitive, IntArray]:
         """(the tuples of these attributes as one, the code of each cell, shape (cells,))."""
-        code = number_tuples(self.cells[:, of])
+        code = rank_tuples(self.cells[:, of])
         _, first = np.unique(code, return_index=True)
         known = [self.sensitive[a].domain.values for a in of]
         values = [json.dumps([known[i][c] for i, c in enumerate(row)]) for row in self.cells[first][:, of].tolist()]

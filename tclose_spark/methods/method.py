@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.measures.distances.least import fewest_rows, most_covered
+from tclose_spark.measures.distances.least import fewest_rows
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
@@ -126,7 +126,8 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             continue
         needed, rows = fewest_rows(a.distance.table, a.t), attributes.rows
         if 2 * needed > rows:
-            best = 1 - Fraction(most_covered(a.distance.table, rows // 2), rows)
+            most = np.sort(a.distance.table)[::-1][: rows // 2]  # values that a class of half the rows can have
+            best = 1 - Fraction(int(most.sum()), rows)
             rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}, and the table has "

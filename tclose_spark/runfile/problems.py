@@ -32,7 +32,6 @@ EXPECTED = {
     "dict_type": "a section, with a line `key: value` for each of its keys",
     "model_type": "a section, with a line `key: value` for each of its keys",
     "model_attributes_type": "a section, with a line `key: value` for each of its keys",
-    "too_short": "at least one",
     "tuple_type": "a list, such as [a, b]",
 }
 QUOTED = {"int_type": r"[+-]?\d+", "bool_type": "true|false"}
@@ -81,6 +80,8 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
         return key, begin, context["expected"]
     if kind == "greater_than_equal":
         return key, begin, f"{context['ge']:,} or more"
+    if kind == "too_short":
+        return key, begin, f"at least {'one' if context['min_length'] == 1 else context['min_length']}"
     if kind == "less_than_equal":
         return key, begin, f"{context['le']:,} or less"
     expected = EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")

@@ -456,6 +456,23 @@ def test_a_changed_table_is_found(
         pipeline.verify(open_run(path, FORMS[form]))
 
 
+def test_counts_below_one_are_damage(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
+    """Rows of 3 and of -1 people would have the fingerprint of a row of 2."""
+    path = run_file(PEOPLE, **ROLES)
+    pipeline.release(open_run(path, FORMS["anatomy"]))
+    folder = tmp_path / "out/public/sensitive"
+    table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
+    less, more = table.slice(0, 1), table.slice(0, 1)
+    place = table.schema.get_field_index("count")
+    less = less.set_column(place, table.schema.field("count"), pa.array([-1]))
+    more = more.set_column(place, table.schema.field("count"), pa.array([table["count"][0].as_py() + 1]))
+    shutil.rmtree(folder)
+    write_delta(of_arrow(LocalSession(), pa.concat_tables([more, less, table.slice(1)])), str(folder))
+    list_again(tmp_path / "out")
+    with pytest.raises(GuaranteeError, match="a count below 1"):
+        pipeline.verify(open_run(path, FORMS["anatomy"]))
+
+
 def test_the_oracle_finds_a_class_of_one_value(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
     pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS["anatomy"]))
     public = tmp_path / "out/public"

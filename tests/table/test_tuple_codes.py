@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tclose_spark.measures.distances.multiplicity import number_tuples
+from tclose_spark.measures.distances.multiplicity import rank_tuples
 from tclose_spark.table.tuple_codes import TupleCodes
 
 rows = st.integers(1, 4).flatmap(
@@ -21,7 +21,7 @@ def test_numbers_follow_the_order_of_the_tuples(tuples: list[tuple[int, ...]], r
     place = {one: number for number, one in enumerate(sorted(set(chosen)))}
     expected = [place[one] for one in chosen]
     numbered = TupleCodes.of(codes, columns, [4] * len(columns))
-    assert number_tuples(codes[:, columns]).tolist() == expected
+    assert rank_tuples(codes[:, columns]).tolist() == expected
     if len(columns) > 1:  # the number of a single code is the code
         assert numbered.encode(codes).tolist() == expected
         assert numbered.size == len(place)

@@ -225,7 +225,7 @@ def _histograms(
 
 def criteria_of(a: JudgedAttribute) -> list[Criterion]:
     """The criteria of a sensitive attribute. All but the recursive one are reported without a requirement, too."""
-    l, t, distinct = a.settings.l, a.settings.t, a.column("distinct")  # noqa: E741 - the field's name for it
+    l, t = a.settings.l, a.settings.t  # noqa: E741 - the field's name for it
     closeness = ExactCriterion(
         measure="t-closeness",
         attribute=a.name,
@@ -239,20 +239,8 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
         return [closeness]
     criteria = [
         closeness,
-        Criterion(
-            measure="distinct l-diversity",
-            attribute=a.name,
-            required=l.distinct,
-            figure=distinct,
-            broken=None if l.distinct is None else (distinct, l.distinct),
-        ),
-        Criterion(
-            measure="entropy l-diversity",
-            attribute=a.name,
-            required=l.entropy,
-            figure=a.column("entropy"),
-            broken=None if l.entropy is None else (a.column("exact_entropy"), 0),
-        ),
+        _smallest(a, "distinct l-diversity", "distinct", l.distinct, (a.column("distinct"), l.distinct or 1)),
+        _smallest(a, "entropy l-diversity", "entropy", l.entropy, (a.column("exact_entropy"), 0)),
     ]
     if l.recursive is not None:
         margin = a.column("recursive_margin")
@@ -268,19 +256,24 @@ def criteria_of(a: JudgedAttribute) -> list[Criterion]:
         )
     return [
         *criteria,
-        Criterion(
-            measure="frequency l-diversity",
-            attribute=a.name,
-            required=l.frequency,
-            figure=a.column("frequency"),
-            broken=None if l.frequency is None else (a.column("exact_frequency"), 0),
-        ),
+        _smallest(a, "frequency l-diversity", "frequency", l.frequency, (a.column("exact_frequency"), 0)),
         _likeness(a),
         Criterion(measure="delta-disclosure", attribute=a.name, required=None, figure=a.column("delta"), largest=True),
         Criterion(
             measure="KL divergence", attribute=a.name, required=None, figure=a.column("divergence"), largest=True
         ),
     ]
+
+
+def _smallest(a: JudgedAttribute, measure: str, figure: str, required: Any, bound: tuple[str, int]) -> Criterion:
+    """A criterion of the smallest figure of a class. bound: `Criterion.broken`, if it is required."""
+    return Criterion(
+        measure=measure,
+        attribute=a.name,
+        required=required,
+        figure=a.column(figure),
+        broken=None if required is None else bound,
+    )
 
 
 def _likeness(a: JudgedAttribute) -> Criterion:

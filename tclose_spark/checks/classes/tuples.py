@@ -80,11 +80,23 @@ def growing_tuples(histogram: TupleCounts | None, attributes: Sequence[JudgedAtt
     """The tuples of the first sensitive attribute, of the first two, and so on, to those of all. Empty if there is one
     attribute, or if there are too many tuples.
     """
+    return _of_first(range(1, len(attributes) + 1), histogram, attributes)
+
+
+def all_together(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> TupleCloseness | None:
+    """The tuples of all sensitive attributes; None if there is one attribute, or if there are too many tuples."""
+    found = _of_first([len(attributes)], histogram, attributes)
+    return found[0] if found else None
+
+
+def _of_first(
+    numbers: Sequence[int], histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]
+) -> list[TupleCloseness]:
     if histogram is None or len(attributes) < 2:
         return []
     codes, rows = _codes(histogram, attributes)
     last, found = len(attributes), []
-    for several in range(1, last + 1):
+    for several in numbers:
         tuples, counts = _counted(codes, rows, range(several), attributes)
         names = tuple(a.name for a in attributes[:several])
         found.append(TupleCloseness(tuples, counts, names, "" if several == last else str(several)))

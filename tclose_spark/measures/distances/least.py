@@ -31,15 +31,6 @@ def least_distance(table: IntArray, size: int) -> Fraction:
     return 1 - Fraction(covered, n * size)
 
 
-def most_covered(table: IntArray, values: int) -> int:
-    """The rows of the table that have one of its so many most frequent values.
-
-    >>> most_covered(np.array([2, 5, 1]), 2)
-    7
-    """
-    return int(np.sort(table)[::-1][:values].sum())
-
-
 def fewest_rows(table: IntArray, t: Fraction) -> int:
     """The rows below which no class can be within t of the table: it lacks at least the values that no row of it has.
 

@@ -27,10 +27,10 @@ def sum_at(places: IntArray, weights: IntArray, length: int) -> IntArray:
     return sums
 
 
-def number_tuples(codes: IntArray) -> IntArray:
-    """The number of each row among the distinct rows in their order, shape (rows,). codes: shape (rows, columns).
+def rank_tuples(codes: IntArray) -> IntArray:
+    """The rank of each row among the distinct rows, from 0, shape (rows,). codes: shape (rows, columns).
 
-    >>> number_tuples(np.array([[1, 0], [0, 2], [1, 0], [0, 1]])).tolist()
+    >>> rank_tuples(np.array([[1, 0], [0, 2], [1, 0], [0, 1]])).tolist()
     [2, 1, 2, 0]
     """
     order = np.lexsort(codes.T[::-1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples, sum_at
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
 from tclose_spark.table.arrays import IntArray
 
 CHUNK = 1 << 22  # entries of a dense table of compositions held at once: 32 MiB
@@ -151,7 +151,7 @@ BLOCKS_OF_LARGE = (8,)
 
 def orders(matrix: MultiplicityMatrix, names: tuple[str, ...]) -> Iterator[tuple[str, Stack]]:
     """The portfolio of (name, stack), with the paper's order first. names: of the attributes."""
-    yield "frequency", stack_by_frequency(matrix.counts, number_tuples(matrix.codes))
+    yield "frequency", stack_by_frequency(matrix.counts, rank_tuples(matrix.codes))
     large = len(matrix.counts) > LARGE
     for lead in _each_last(len(names)) if large else _leads(len(names)):
         named = ", ".join(names[a] for a in lead)

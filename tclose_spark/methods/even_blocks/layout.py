@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
-from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, number_tuples
+from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches, require_plain
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
@@ -118,7 +118,7 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     require_plain(attributes.sensitive, "a method that makes classes in blocks")
     dense = Dense(attributes, given.k)
     dense.require_reachable()
-    stack = stack_by_frequency(attributes.cell_rows, number_tuples(attributes.cells))
+    stack = stack_by_frequency(attributes.cell_rows, rank_tuples(attributes.cells))
     blocks = -(-attributes.rows // rows_per_block)
     while blocks > 1 and not _hold(attributes, given.k, stack, blocks):
         blocks //= 2

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tclose_spark.measures.distances.multiplicity import number_tuples
+from tclose_spark.measures.distances.multiplicity import rank_tuples
 from tclose_spark.methods.attributes import ResolvedAttributes, require_plain
 from tclose_spark.methods.dealing.locality import (
     Locality,
@@ -115,7 +115,7 @@ def make_stacks(given: PlanningInput) -> Stacks:
         return list(orders(matrix, tuple(s.name for s in sensitive if not s.of)))
     if order == "value":
         return [(order, stack_by_value(matrix.counts))]
-    return [(order, stack_by_frequency(matrix.counts, number_tuples(matrix.codes)))]
+    return [(order, stack_by_frequency(matrix.counts, rank_tuples(matrix.codes)))]
 
 
 def make_plan(given: PlanningInput, rows_per_task: int = ROWS_PER_TASK) -> StackAndDealPlan:

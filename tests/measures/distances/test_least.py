@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.distances.least import fewest_rows, least_distance, most_covered
+from tclose_spark.measures.distances.least import fewest_rows, least_distance
 
 tables = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 
@@ -38,7 +38,6 @@ def test_people_who_all_differ_are_one_minus_their_share_from_the_table() -> Non
     everyone = np.ones(50, dtype=np.int64)
     assert [least_distance(everyone, s) for s in (1, 10, 50)] == [1 - Fraction(s, 50) for s in (1, 10, 50)]
     assert fewest_rows(everyone, Fraction(3, 10)) == 35
-    assert most_covered(everyone, 35) == 35
 
 
 def test_large_tables_are_exact() -> None:
