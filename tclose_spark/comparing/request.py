@@ -128,9 +128,9 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
         try:
             number = exact_number(text)
         except ValueError:
-            number = Fraction(0)
-        if not 0 < number <= 1:
-            raise ConfigurationError(f"--t {text}: expected numbers above 0 and at most 1, such as --t 0.05,0.1")
+            number = Fraction(-1)
+        if not 0 <= number <= 1:
+            raise ConfigurationError(f"--t {text}: expected numbers from 0 to 1, such as --t 0.05,0.1")
         ts.setdefault(number, f"0{text}" if text.startswith(".") else text)
     return list(ts.values())
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Annotated, Self
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -42,6 +42,17 @@ class JointCloseness(Section):
         if len({*self.attributes}) < len(self.attributes):
             raise ValueError("attributes names a sensitive attribute twice; expected different ones")
         return self
+
+
+def as_sections(value: Any) -> Any:
+    """A list of sections as a tuple.
+
+    Raises:
+        ValueError: if it is anything else, such as the list of one requirement's attributes.
+    """
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+        raise ValueError("expected a list of sections, such as [{attributes: [disease, income], t: 0.3}]")
+    return tuple(value)
 
 
 def require_attributes(joint: Sequence[JointCloseness], sensitive: Collection[str], key: str) -> None:

@@ -26,7 +26,7 @@ from pydantic import (
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes
-from tclose_spark.runfile.joint import JointCloseness, require_attributes
+from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
@@ -193,7 +193,7 @@ class Privacy(Section):
     """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
     nt: Supersets | None = None
     """Requires (n, t)-closeness instead of t-closeness: each class is within t of a natural superset of n records."""
-    joint: Annotated[tuple[JointCloseness, ...], BeforeValidator(as_tuple)] | None = None
+    joint: Annotated[tuple[JointCloseness, ...], BeforeValidator(as_sections)] | None = None
     """Closeness of several sensitive attributes together, beside that of each: `[{attributes: [a, b], t: 0.3}]`."""
     suppression_limit: Annotated[
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))

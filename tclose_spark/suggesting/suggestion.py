@@ -103,7 +103,7 @@ def require_t(text: str) -> None:
     try:
         SensitiveAttribute.model_validate({"t": text})
     except ValidationError:
-        raise ConfigurationError(f"--t {text}: expected a number above 0 and at most 1, or measure") from None
+        raise ConfigurationError(f"--t {text}: expected a number from 0 to 1, or measure") from None
 
 
 def suggestion_from_facts(

@@ -110,14 +110,14 @@ def test_what_is_no_k_is_refused(text):
         requested_ks(parse_numbers(text, "--k"), spec_of(TREE))
 
 
-@pytest.mark.parametrize("text", ["", "0", "1.1", "0.1,x", "-0.1", "measure"])
+@pytest.mark.parametrize("text", ["", "1.1", "0.1,x", "-0.1", "measure"])
 def test_what_is_no_t_is_refused(text):
     with pytest.raises(ConfigurationError, match="--t"):
         requested_ts(parse_list(text, "--t"), TREE)
 
 
 def test_a_t_is_as_it_was_typed_and_stands_once():
-    assert requested_ts(parse_list("0.1, .2,0.10,1", "--t"), TREE) == ["0.1", "0.2", "1"]
+    assert requested_ts(parse_list("0.1, .2,0.10,0,1", "--t"), TREE) == ["0.1", "0.2", "0", "1"]
 
 
 def test_t_needs_an_attribute_that_has_one():

@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import io
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -541,9 +542,21 @@ def test_parquet_of_arrow_in_row_groups(
     both: Both, tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = {name: column for name, column in COLUMNS.items() if name != "ns"}
-    monkeypatch.setattr(parquet_files, "PART_ROWS", 2)
+    for name in ("PART_ROWS", "FEW_ROWS"):
+        monkeypatch.setattr(parquet_files, name, 2)
     pq.write_table(pa.table(columns), tmp_path / "people.parquet", version=version, row_group_size=1)
     both(None, "people.parquet", "parquet")
+
+
+def test_small_files_share_partitions_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_files, "FEW_ROWS", 10)
+    paths = [tmp_path / f"{place}.parquet" for place in range(7)]
+    for place, path in enumerate(paths):
+        pq.write_table(pa.table({"row": [3 * place, 3 * place + 1, 3 * place + 2]}), path)
+    files = [parquet_files.open_parquet(path) for path in paths]
+    read = [list(part(Counter())) for part in parquet_files.partitions_of(files, files[0].schema)]
+    assert [[batch.num_rows for batch in batches] for batches in read] == [[12], [9]]
+    assert [row for batches in read for batch in batches for row in batch["row"].to_pylist()] == [*range(21)]
 
 
 def test_parquet_of_int96(both: Both, tmp_path: Path) -> None:

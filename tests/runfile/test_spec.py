@@ -369,8 +369,16 @@ def test_what_fragmentation_cannot_do_is_refused(load, overrides, message):
 
 ONE_ATTRIBUTE = [
     ("method={name: microaggregation}", "algorithm: 3 cuts .* required of disease and salary; .*algorithm: 1 or 2"),
-    ("method={name: sabre}", "sabre puts .* required of disease and salary; .* method: {name: fragmentation}"),
+    ("method={name: sabre}", "sabre puts .* required of disease and salary; .* method: {name: closeness_tree}"),
 ]
+
+
+@pytest.mark.parametrize(
+    "joint", ["disease", "[disease, salary]", "[[disease, salary]]", "{attributes: [disease, salary]}"]
+)
+def test_closeness_together_is_a_list_of_sections(load, joint):
+    with pytest.raises(ConfigurationError, match=r"privacy.joint: found .*; expected a list of sections, such as \["):
+        load(f"privacy.joint={joint}")
 
 
 @pytest.mark.parametrize(("method", "message"), ONE_ATTRIBUTE)

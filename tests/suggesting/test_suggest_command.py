@@ -80,7 +80,7 @@ def test_a_release_shows_rows_on_a_terminal_only(
     [
         (["--sample", "few"], "--sample few: expected a number of rows, or all"),
         (["--sample", "0"], "--sample 0: expected"),
-        (["--t", "2"], "--t 2: expected a number above 0 and at most 1"),
+        (["--t", "2"], "--t 2: expected a number from 0 to 1"),
         (["--k", "1"], "--k"),
         (["--format", "xls"], "--format xls: expected csv"),
         (["--output", "there.yaml"], "there.yaml exists already"),

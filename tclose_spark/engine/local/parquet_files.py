@@ -32,6 +32,7 @@ BATCH = 1 << 16  # rows
 BATCH_BYTES = 1 << 25  # of a batch, if its rows are long
 COLUMN_BYTES = 1 << 20  # of a column of a row group that are read at once from a disk; from a store, all of them
 PART_ROWS = 1 << 18  # that a partition has at least, if its file has them
+FEW_ROWS = 1 << 14  # a partition and a batch have as many if the files have them together
 ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
 LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -78,15 +79,11 @@ class ParquetFile:
     size: int
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
-    def parts(self, schema: pa.Schema) -> list[Counting]:
-        """The partitions, with the columns of a schema; those that the file lacks are empty."""
-        return [partial(self.batches, groups, schema) for groups in _grouped(self.rows)]
-
     def batches(
         self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of some row groups, with the columns of a schema. may_be_coded: whether columns of text may be
-        dictionaries of their own values, of which the counts then have values for rows.
+        """The rows of some row groups, with the columns of a schema; those that the file lacks are empty. may_be_coded:
+        whether columns of text may be dictionaries of their own values, of which the counts then have values for rows.
 
         Raises:
             InputError: if the file has changed since it was opened first, or is damaged.
@@ -128,6 +125,37 @@ class ParquetFile:
         if one.type == pa.string():
             return text_of(_plain(column, pa.binary()), one.name, counts)
         return _plain(column, one.type)
+
+
+Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
+"""Files and their row groups, which one partition or task reads."""
+
+
+def partitions_of(files: Sequence[ParquetFile], schema: pa.Schema) -> list[Counting]:
+    """The partitions of files, with the columns of a schema. Large files have several, and small ones share one."""
+    parts = [(file, groups) for file in files for groups in _grouped(file.rows, PART_ROWS)]
+    rows = [sum(file.rows[group] for group in groups) for file, groups in parts]
+    return [partial(rows_of_piece, [parts[place] for place in places], schema) for places in _grouped(rows, FEW_ROWS)]
+
+
+def rows_of_piece(
+    piece: Piece, schema: pa.Schema, counts: Counts, may_be_coded: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a piece (see `ParquetFile.batches`). Small batches are joined, because each costs milliseconds."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for file, groups in piece:
+        for batch in file.batches(groups, schema, counts, may_be_coded):
+            if held and (rows >= FEW_ROWS or batch.schema != held[0].schema):
+                yield from _joined(held)
+                held, rows = [], 0
+            held.append(batch)
+            rows += batch.num_rows
+    yield from _joined(held)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches() if len(batches) > 1 else batches
 
 
 def require_few(files: int, most: int | None, source: Input) -> None:
@@ -225,12 +253,12 @@ def _opened(path: Place, metadata: pq.FileMetaData | None = None, coded: Iterabl
     )
 
 
-def _grouped(sizes: Sequence[int]) -> list[list[int]]:
-    """Places of neighbours that have PART_ROWS together."""
-    groups: list[list[int]] = [[]]
-    rows = 0
+def _grouped(sizes: Sequence[int], least: int) -> list[list[int]]:
+    """Places of neighbours that have `least` rows together."""
+    groups: list[list[int]] = []
+    rows = least
     for place, size in enumerate(sizes):
-        if rows >= PART_ROWS:
+        if rows >= least:
             groups.append([])
             rows = 0
         groups[-1].append(place)

@@ -142,7 +142,7 @@ def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa
     if source.format == "csv":
         return csv_files.read_csv(_files(path, source), source)
     schema, files = open_files(path, source, version)
-    return schema, [part for one in files for part in one.parts(schema)]
+    return schema, parquet_files.partitions_of(files, schema)
 
 
 def open_files(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
-from tclose_spark.engine.local.parquet_files import ParquetFile
+from tclose_spark.engine.local.parquet_files import ParquetFile, Piece, rows_of_piece
 from tclose_spark.engine.local.reading import open_files, place_of_input
 from tclose_spark.engine.local.watched import LOST, NUL, Counts
 from tclose_spark.errors import InputError
@@ -37,9 +37,6 @@ AS_WRITTEN = {
     "spark.sql.parquet.int96TimestampConversion": "false",
 }
 """Settings with which Spark reads the values that files hold, and no file less."""
-
-Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
-"""Files and their row groups, which one task reads."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +147,8 @@ def _pieces(files: Sequence[ParquetFile], cores: int) -> list[list[tuple[Parquet
 
 
 def _rows(piece: Piece, fields: pa.Schema, texts: frozenset[str], may_be_coded: bool) -> Iterator[pa.RecordBatch]:
-    for file, groups in piece:
-        counts: Counts = Counter()
-        for batch in file.batches(groups, fields, counts, may_be_coded):
-            if any(counts[what, name] for what in (LOST, NUL) for name in texts):
-                raise DamagedTextError("text of a column in use is not UTF-8, or holds NUL")
-            yield batch
+    counts: Counts = Counter()
+    for batch in rows_of_piece(piece, fields, counts, may_be_coded):
+        if any(counts[what, name] for what in (LOST, NUL) for name in texts):
+            raise DamagedTextError("text of a column in use is not UTF-8, or holds NUL")
+        yield batch
