@@ -123,7 +123,12 @@ test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow
 test-databricks: .venv-databricks/.ready  ## Validate the bundle against Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
 
-test-iceberg: $(READY)  ## Release Iceberg tables of all kinds (downloads Iceberg's runtime from Maven Central).
+# Servers in Java, whose jars Maven brings.
+.jars-%/.ready: requirements/%.pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	@touch $@
+
+test-iceberg: $(READY) .jars-iceberg-rest/.ready  ## Release Iceberg tables of all kinds, in a folder's catalog and a REST catalog (needs Maven).
 	$(BIN)/pytest tests/platforms/test_iceberg.py
 
 test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
@@ -167,4 +172,4 @@ docs: $(READY)  ## Build the documentation site into build/docs; warnings and br
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## Remove build results and environments.
-	rm -rf $(VENV) .venv-* build dist *.egg-info
+	rm -rf $(VENV) .venv-* .jars-* build dist *.egg-info
