@@ -40,7 +40,8 @@ def serving(command: Sequence[object], folder: Path, port: int, **environment: s
             time.sleep(0.2)
         yield
     finally:
-        os.killpg(server.pid, signal.SIGTERM)
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGTERM)
         server.wait(timeout=60)
 
 
