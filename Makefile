@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+SPARK ?= 4.1
 export SPARK_LOCAL_IP ?= 127.0.0.1
 # Most modules of the packages are never imported: Python compiles those that are, and pip none.
 INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters test-yarn test-hive lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -68,6 +69,17 @@ test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large 
 	.venv-connect/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
+.venv-spark40/.ready: requirements/dev.txt requirements/connect.txt requirements/spark40.txt pyproject.toml
+	$(PYTHON) -m venv .venv-spark40
+	.venv-spark40/bin/pip $(INSTALL) -r requirements/dev.txt -r requirements/connect.txt
+	.venv-spark40/bin/pip $(INSTALL) --no-deps -r requirements/spark40.txt
+	.venv-spark40/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+# The environments of tests that run with either Spark: `make test-clusters SPARK=4.0`.
+ON_CONNECT := $(if $(filter 4.0,$(SPARK)),.venv-spark40,.venv-connect)
+ON_CLUSTERS := $(if $(filter 4.0,$(SPARK)),.venv-spark40,$(VENV))
+
 .venv-local/.ready: requirements/local.txt pyproject.toml
 	$(PYTHON) -m venv .venv-local
 	.venv-local/bin/pip $(INSTALL) -r requirements/local.txt
@@ -111,8 +123,8 @@ test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large 
 	.venv-images/bin/pip $(INSTALL) -r requirements/images.txt
 	@touch $@
 
-test-connect: $(READY) .venv-connect/.ready  ## Release tables against a Spark Connect server.
-	.venv-connect/bin/python -m pytest tests/platforms/test_connect.py
+test-connect: $(READY) $(ON_CONNECT)/.ready  ## Release tables against a Spark Connect server; SPARK=4.0 takes that Spark.
+	$(ON_CONNECT)/bin/python -m pytest tests/platforms/test_connect.py
 
 test-local: .venv-local/.ready  ## Release tables where there is neither Spark nor Java.
 	.venv-local/bin/python -m pytest --noconftest tests/platforms/test_local.py tests/docs/test_readme.py
@@ -123,14 +135,25 @@ test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow
 test-databricks: .venv-databricks/.ready  ## Validate the bundle against Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
 
-test-iceberg: $(READY)  ## Release Iceberg tables of all kinds (downloads Iceberg's runtime from Maven Central).
+# Servers in Java, whose jars Maven brings.
+.jars-%/.ready: requirements/%.pom.xml
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)
+	@touch $@
+
+test-iceberg: $(READY) .jars-iceberg-rest/.ready  ## Release Iceberg tables of all kinds, in a folder's catalog and a REST catalog (needs Maven).
 	$(BIN)/pytest tests/platforms/test_iceberg.py
 
 test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
 	$(BIN)/pytest tests/platforms/test_s3.py
 
-test-clusters: $(READY) .venv-workers/.ready  ## Release on a cluster whose workers lack this package: from its wheel, and packed.
-	$(BIN)/pytest tests/platforms/test_workers.py
+test-clusters: $(READY) $(ON_CLUSTERS)/.ready .venv-workers/.ready  ## Release on clusters of two workers, also of such as lack this package; SPARK=4.0 takes that Spark.
+	$(ON_CLUSTERS)/bin/python -m pytest tests/platforms/test_cluster.py tests/platforms/test_workers.py
+
+test-yarn: $(READY) .venv-workers/.ready .jars-hadoop/.ready  ## Release on Yarn, from and to HDFS (needs Maven).
+	$(BIN)/pytest tests/platforms/test_yarn.py
+
+test-hive: $(READY)  ## Release tables of a Hive metastore, and replace one of its tables.
+	$(BIN)/pytest tests/platforms/test_hive.py
 
 mutants: .venv-mutants/.ready  ## Change MUTANTS (500) expressions of checks, measures and audits, one at a time, drawn by SEED: each must fail a test.
 	TCLOSE_RECORD=1 MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} WORKERS=$(WORKERS) PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
@@ -167,4 +190,4 @@ docs: $(READY)  ## Build the documentation site into build/docs; warnings and br
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:  ## Remove build results and environments.
-	rm -rf $(VENV) .venv-* build dist *.egg-info
+	rm -rf $(VENV) .venv-* .jars-* build dist *.egg-info

@@ -143,3 +143,14 @@ def test_a_table_that_cannot_be_looked_at_again_is_taken_back(
 def test_a_schema_that_is_not_there_is_reported(spark: SparkSession, run: Run) -> None:
     with pytest.raises(ConfigurationError, match=r"output\.table: nowhere\.released cannot be written"):
         catalog.replace_table(run.public.path("release"), "nowhere.released", spark)
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"), [("ice.offices.released", "iceberg"), ("offices.released", "delta"), ("released", "delta")]
+)
+def test_a_table_has_the_format_of_its_catalog(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, table: str, kind: str
+) -> None:
+    spark.conf.set("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
+    assert catalog._format(spark, table) == kind
+    spark.conf.unset("spark.sql.catalog.ice")
