@@ -39,7 +39,7 @@ more.
 """
 LOCAL_VERBS = frozenset(
     {"release", "profile", "plan", "anonymize", "verify", "report", "publish", "suggest", "compare"}
-    | {"audit", "explain", "hierarchy"}
+    | {"audit", "explain", "hierarchy", "fingerprint"}
 )
 """The verbs that this process can carry out. The others work on Spark."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tclose_spark.api.audit import Audit, Explanation, audit, explain
 from tclose_spark.api.compare import Comparison, compare
+from tclose_spark.api.fingerprint import fingerprint
 from tclose_spark.api.generate import generate
 from tclose_spark.api.hierarchy import Preview, hierarchy
 from tclose_spark.api.history import History, history
@@ -74,6 +75,7 @@ __all__ = [
     "audit",
     "compare",
     "explain",
+    "fingerprint",
     "generate",
     "hierarchy",
     "history",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ from tclose_spark.cli.options import (
     require_new,
     write_private,
 )
-from tclose_spark.errors import GuaranteeError
+from tclose_spark.errors import GuaranteeError, InputError
 
 
 def audit(
@@ -222,3 +223,38 @@ def explain(
         show_json(explanation.to_json())
     else:
         show(explanation_lines(explanation), wrapped=True)
+
+
+def fingerprint(
+    table: TableName,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Require the fingerprint that this certificate names."),
+    ] = None,
+    format_: Format = None,
+    option: ReaderOptions = None,
+    engine: Engine = None,
+) -> None:
+    """The fingerprint of any table: whether it is the release that a certificate is of."""
+    from tclose_spark.api.fingerprint import fingerprint as fingerprint_of
+    from tclose_spark.io.input.table_argument import options_of
+
+    named = None if certificate is None else _named_in(certificate)
+    found = fingerprint_of(table, format=format_, options=options_of(option or []), engine=engine)
+    show([found])
+    if named is not None and found != named:
+        raise GuaranteeError(f"{table} is not the release of {certificate}, which has the fingerprint {named}")
+
+
+def _named_in(certificate: Path) -> str:
+    """The fingerprint in a certificate.
+
+    Raises:
+        InputError: if the file is none.
+    """
+    try:
+        return str(json.loads(certificate.read_text(encoding="utf-8"))["release"]["fingerprint"])
+    except OSError as error:
+        raise InputError(f"--certificate {certificate}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"--certificate {certificate}: this is not the certificate of a release") from None

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from tclose_spark.api.stages import STAGES
-from tclose_spark.cli.audits import audit, explain
+from tclose_spark.cli.audits import audit, explain, fingerprint
 from tclose_spark.cli.console import announce, on_terminal, show, show_json, show_progress, show_release
 from tclose_spark.cli.options import (
     Config,
@@ -209,6 +209,7 @@ def generate(
 
 app.command()(audit)
 app.command()(explain)
+app.command()(fingerprint)
 
 
 @app.command()

@@ -23,6 +23,11 @@ Kind = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 NAMESPACE = "tclose_spark"
 PLACES = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 PRODUCER = f"https://pypi.org/project/tclose-spark/{__version__}"
+OBJECTS = {
+    **{scheme: scheme for scheme in ("s3", "gs", "abfss", "wasbs")},
+    **{"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "wasbs"},
+}
+"""The schemes of object stores, and the one that OpenLineage has for each."""
 HOW: Mapping[str, tuple[str, bool]] = {
     "quasi_identifiers": ("generalized to the label of its equivalence class", True),
     "sensitive_attributes": ("unchanged", False),
@@ -116,7 +121,9 @@ def _input(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
 
     version = None if certificate is None else certificate["input"]["version"]
     facets: dict[str, Any] = (
-        {} if version is None else {"version": versions.DatasetVersionDatasetFacet(datasetVersion=str(version))}
+        {}
+        if version is None
+        else {"version": versions.DatasetVersionDatasetFacet(datasetVersion=str(version), producer=PRODUCER)}
     )
     return InputDataset(*dataset(spec.input.path, is_table=spec.input.format == "table"), facets=facets)
 
@@ -131,17 +138,19 @@ def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
 
 
 def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
-    """(namespace, name) of a path or table, as OpenLineage names datasets.
+    """(namespace, name) of a path or table, as OpenLineage's clients name it: an object by its key in its bucket.
 
     >>> dataset("/data/people.csv"), dataset("s3a://bucket/people")
-    (('file', '/data/people.csv'), ('s3a://bucket', '/people'))
+    (('file', '/data/people.csv'), ('s3://bucket', 'people'))
     """
     if is_table:
         return "spark_catalog", path
     if not URI.match(path):
-        return "file", path
+        return "file", path.rstrip("/") or "/"
     parts = urlsplit(path)
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.scheme, parts.path
+    name = (parts.path.strip if parts.scheme in OBJECTS else parts.path.rstrip)("/") or "/"
+    scheme = OBJECTS.get(parts.scheme, parts.scheme)
+    return f"{scheme}://{parts.netloc}" if parts.netloc else scheme, name
 
 
 def _columns(spec: ReleaseSpec) -> Any:
@@ -161,7 +170,7 @@ def _columns(spec: ReleaseSpec) -> Any:
             )
             for published in _published(spec, column):
                 fields[published] = lineage.Fields([lineage.InputField(*source, named.get(column, column), [how])])
-    return lineage.ColumnLineageDatasetFacet(fields)
+    return lineage.ColumnLineageDatasetFacet(fields, producer=PRODUCER)
 
 
 def _published(spec: ReleaseSpec, column: str) -> tuple[str, ...]:
@@ -183,4 +192,4 @@ def _guarantees(certificate: Mapping[str, Any]) -> Any:
         bases=(DatasetFacet,),
     )
     told: dict[str, Any] = {name: certificate[name] for name in ("verdict", "guarantees", "release", "utility")}
-    return facet(**told)
+    return facet(**told, producer=PRODUCER)
