@@ -47,7 +47,7 @@ class AzureAccount:
         return AzureFileSystem(
             self.name,
             account_key=self.key,
-            sas_token=self.signature,
+            sas_token=f"?{self.signature}" if self.signature else None,
             blob_storage_authority=blobs,
             blob_storage_scheme=self.server.scheme,
             dfs_storage_authority=blobs.replace(".blob.", ".dfs."),

@@ -59,6 +59,20 @@ def test_an_azure_account_is_that_of_the_connection_string(
     )
 
 
+def test_an_azure_account_by_a_shared_access_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its signature has signs of equality; pyarrow appends it to URLs."""
+    monkeypatch.setenv(AZURE, "AccountName=acme;SharedAccessSignature=sv=2020-08-04&sig=a%3D")
+    account = AzureAccount.of(PLACE)
+    assert account is not None
+    assert (account.key, account.signature) == (None, "sv=2020-08-04&sig=a%3D")
+    assert account.open().equals(AzureFileSystem("acme", sas_token="?sv=2020-08-04&sig=a%3D"))
+    assert account.delta_options == {
+        "azure_storage_account_name": "acme",
+        "azure_storage_sas_key": "sv=2020-08-04&sig=a%3D",
+        "azure_storage_endpoint": "https://acme.blob.core.windows.net",
+    }
+
+
 @pytest.mark.parametrize("server", ["host:4443", "http://host:4443"])
 def test_a_server_in_place_of_googles_takes_requests_without_credentials(
     monkeypatch: pytest.MonkeyPatch, server: str
