@@ -10,7 +10,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-clusters test-yarn test-hive lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-azure test-gcs test-clusters test-yarn test-hive lint lint-images format bench dist docs clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -101,6 +101,22 @@ ON_CLUSTERS := $(if $(filter 4.0,$(SPARK)),.venv-spark40,$(VENV))
 	.venv-s3/bin/pip $(INSTALL) -r requirements/s3.txt
 	@touch $@
 
+.venv-azure/.ready: requirements/azurite/package.json requirements/azurite/package-lock.json
+	mkdir -p .venv-azure && cp $^ .venv-azure
+	npm ci --prefix .venv-azure --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+# Google's connector as one jar, which Ivy does not fetch: its name ends in a classifier.
+.venv-gcs/.ready: requirements/gcs.sha256
+	mvn --quiet --batch-mode dependency:copy -DoutputDirectory=$(CURDIR)/.venv-gcs \
+		-Dartifact=com.google.cloud.bigdataoss:gcs-connector:$$(sed 's/.*connector-\(.*\)-shaded.jar/\1/' $<):jar:shaded
+	cd .venv-gcs && sha256sum --check --quiet ../$<
+	@touch $@
+
+.venv-go/.ready: requirements/go/go.mod requirements/go/go.sum
+	cd requirements/go && GOBIN=$(CURDIR)/.venv-go/bin go install tool
+	@touch $@
+
 .venv-workers/.ready: requirements/clusters.txt
 	$(PYTHON) -m venv .venv-workers
 	.venv-workers/bin/pip $(INSTALL) -r requirements/clusters.txt
@@ -143,8 +159,15 @@ test-databricks: .venv-databricks/.ready  ## Validate the bundle against Databri
 test-iceberg: $(READY) .jars-iceberg-rest/.ready  ## Release Iceberg tables of all kinds, in a folder's catalog and a REST catalog (needs Maven).
 	$(BIN)/pytest tests/platforms/test_iceberg.py
 
-test-s3: $(READY) .venv-s3/.ready  ## Release tables from and to an S3 server.
-	$(BIN)/pytest tests/platforms/test_s3.py
+test-s3: $(READY) .venv-s3/.ready .venv-go/.ready  ## Release tables from and to an S3 server, also through a proxy that breaks connections (needs Go).
+	$(BIN)/pytest tests/platforms/test_stores.py -k s3
+	$(BIN)/pytest tests/platforms/test_faults.py
+
+test-azure: $(READY) .venv-azure/.ready  ## Release tables from and to an Azure server (needs npm).
+	$(BIN)/pytest tests/platforms/test_stores.py -k azure
+
+test-gcs: $(READY) .venv-gcs/.ready .venv-go/.ready  ## Release tables from and to a server that speaks as Google's storage does (needs Go and Maven).
+	$(BIN)/pytest tests/platforms/test_stores.py -k gcs
 
 test-clusters: $(READY) $(ON_CLUSTERS)/.ready .venv-workers/.ready  ## Release on clusters of two workers, also of such as lack this package; SPARK=4.0 takes that Spark.
 	$(ON_CLUSTERS)/bin/python -m pytest tests/platforms/test_cluster.py tests/platforms/test_workers.py

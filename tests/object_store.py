@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow.fs import LocalFileSystem
+from pyarrow.fs import FileSelector, LocalFileSystem
 
 from tclose_spark.io.storage import stores
 
@@ -23,9 +23,25 @@ class FilesInFolder(LocalFileSystem):
         super().copy_file(src, dest)
 
 
-def use_as_store(folder: Path, monkeypatch: pytest.MonkeyPatch, refused: str = "") -> None:
-    """Opens the buckets of all stores in this folder. refused: what a bucket of this name answers to all requests."""
-    files = FilesInFolder()
+class FilesWithoutFolders(FilesInFolder):
+    """The same as pyarrow shows Google's: a folder has no object of its own, so it is not listed nor removed itself."""
+
+    type_name = "gcs"
+
+    def get_file_info(self, asked: Any) -> Any:
+        found = super().get_file_info(asked)
+        return [one for one in found if one.is_file] if isinstance(asked, FileSelector) else found
+
+    def delete_dir(self, path: str) -> None:
+        super().delete_dir(path)
+        raise FileNotFoundError(path)
+
+
+def use_as_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, refused: str = "", files: FilesInFolder | None = None
+) -> None:
+    """Opens the buckets of all stores in this folder. refused: a bucket of this name refuses all requests."""
+    files = files or FilesInFolder()
 
     def opened(root: str) -> tuple[Any, str]:
         bucket = root.partition("://")[2].partition("?")[0]

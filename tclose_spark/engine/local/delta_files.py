@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.parquet_files import ParquetFile, open_parquet, require_few
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.states import AS_OF, Commit
+from tclose_spark.io.storage.servers import delta_options
 from tclose_spark.io.storage.stores import Place, StoreError, StorePath, named
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.spec import Input
@@ -95,7 +95,8 @@ def _opened(folder: Place, source: Input, version: int | None) -> Any:
         raise NeedsSparkError(f"input.path: {source.path} has % or # in it, and is a Delta table on an object store")
     try:
         with named(source.path) if on_store else nullcontext():
-            table = DeltaTable(str(folder), int(wanted) if wanted else None, storage_options=_options(folder))
+            options = delta_options(source.path, folder.files) if isinstance(folder, StorePath) else None
+            table = DeltaTable(str(folder), int(wanted) if wanted else None, storage_options=options)
         protocol, settings = table.protocol(), table.metadata().configuration
     except DeltaError as error:
         raise NeedsSparkError(f"input.path: {source.path} is a Delta table with an unknown log") from error
@@ -114,15 +115,6 @@ def is_in_delta(place: Place) -> bool:
             if (folder / LOGS).is_dir():
                 return True
     return False
-
-
-def _options(folder: Place) -> dict[str, str] | None:
-    """What deltalake does not find as pyarrow does: the region of a bucket, and a server that is not Amazon's."""
-    if not isinstance(folder, StorePath) or folder.files.type_name != "s3":
-        return None
-    server = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    plain = {"aws_endpoint_url": server, "aws_allow_http": "true"} if server else {}
-    return {"aws_region": folder.files.region, **plain}
 
 
 def _file(folder: Place, path: str) -> Place:

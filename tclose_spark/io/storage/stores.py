@@ -6,7 +6,7 @@ import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,10 +17,10 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.storage.servers import open_bucket
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss"}
 """The schemes of URIs that pyarrow opens, and its own names of them."""
-OPTIONS = {"gs": "?retry_limit_seconds=20"}  # by default it tries for a quarter of an hour
 PARTS = re.compile(r"\w+://([\w.-]+|[\w$-]+@[\w.-]+)(/.*)?", re.DOTALL)
 BUFFER = 1 << 22  # bytes of a request
 WHY = re.compile(
@@ -72,7 +72,7 @@ class StorePath:
                 "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, without credentials or options"
             )
         with named(uri):
-            files, bucket = _opened(f"{scheme}://{found[1]}{OPTIONS.get(scheme, '')}")
+            files, bucket = _opened(f"{scheme}://{found[1]}")
         return StorePath(uri.rstrip("/"), files, bucket + (found[2] or "").rstrip("/"))
 
     def __str__(self) -> str:
@@ -131,7 +131,8 @@ class StorePath:
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
         """Those in a folder with a name of this pattern."""
-        names = (one.path.rstrip("/").rpartition("/")[2] for one in self._listed(recursive=False))
+        begin, all_below = len(self.path) + 1, self.files.type_name == "gcs"  # where pyarrow lists files alone
+        names = dict.fromkeys(one.path[begin:].partition("/")[0] for one in self._listed(all_below))
         return (self / name for name in names if fnmatchcase(name, pattern))
 
     def _listed(self, recursive: bool) -> list[Any]:
@@ -178,7 +179,8 @@ class StorePath:
         kind = self._kind()
         with named(self.uri):
             if kind == "Directory":
-                self.files.delete_dir(self.path)
+                with suppress(FileNotFoundError):  # on Google's: its files are gone, and it had no object of its own
+                    self.files.delete_dir(self.path)
             elif kind == "File":
                 self.files.delete_file(self.path)
 
@@ -225,13 +227,7 @@ def require_answer(error: Exception, place: Place) -> None:
         raise StoreError(errno.EIO, reason_of(error), place.uri) from None
 
 
-@cache
-def _opened(root: str) -> tuple[Any, str]:
-    """(the file system of a bucket, the path of the bucket there). It finds credentials as the store's own tools do."""
-    from pyarrow.fs import FileSystem
-
-    files, path = FileSystem.from_uri(root)
-    return files, path.rstrip("/")
+_opened = cache(open_bucket)
 
 
 @contextmanager

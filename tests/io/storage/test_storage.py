@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from object_store import FilesInFolder, use_as_store
+from object_store import FilesInFolder, FilesWithoutFolders, use_as_store
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
@@ -21,21 +21,22 @@ from tclose_spark.io.storage.folders import Folder, LocalFolder, move, open_fold
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
-BY_PYARROW = "file by file, by pyarrow"
+BY_PYARROW, ON_GOOGLES = "file by file, by pyarrow", "file by file, by pyarrow, without folders"
+IN_THIS_PROCESS = (BY_PYARROW, ON_GOOGLES)
 
 
-@pytest.fixture(autouse=True, params=["in one step", "file by file", BY_PYARROW])
+@pytest.fixture(autouse=True, params=["in one step", "file by file", *IN_THIS_PROCESS])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     if request.param != "in one step":
         monkeypatch.setattr(hadoop, "MOVES_WHOLE", frozenset())
-    use_as_store(tmp_path, monkeypatch)
+    use_as_store(tmp_path, monkeypatch, files=FilesWithoutFolders() if request.param == ON_GOOGLES else None)
     return str(request.param)
 
 
 @pytest.fixture
 def opened(spark: SparkSession, tmp_path: Path, kind: str) -> Callable[[str], Folder]:
     """`opened(name)`: a folder of this kind."""
-    if kind == BY_PYARROW:
+    if kind in IN_THIS_PROCESS:
         return lambda name: open_folder(f"s3a://{name}", LocalSession())
     return lambda name: open_folder(f"file://{tmp_path}/{name}", spark)
 
@@ -82,6 +83,14 @@ def test_a_file_moves_in_place_of_an_older_one(staging: Folder, public: Folder, 
     assert public.read("certificate.json") == "new"
     assert not staging.exists("certificate.json")
     assert held(staging) == FILES
+
+
+def test_names_are_those_of_files_and_folders(staging: Folder, public: Folder) -> None:
+    staging.write("profile.json", "{}")
+    assert {name for name in staging.names() if not name.endswith(".crc")} == {"profile.json", "release"}
+    staging.remove("release")
+    assert not staging.exists("release")
+    assert staging.exists("profile.json")
 
 
 def test_which_folders_move_their_files_at_once(spark: SparkSession, kind: str) -> None:
@@ -149,7 +158,7 @@ def test_one_of_many_writers_gets_a_new_file(public: Folder, kind: str) -> None:
     with ThreadPoolExecutor(8) as writers:
         for lock in map(str, range(50)):
             got = list(writers.map(lambda i, lock=lock: public.write_new(lock, str(i)), range(8)))
-            if kind == BY_PYARROW and not any(got):
+            if kind in IN_THIS_PROCESS and not any(got):
                 got = [public.write_new(lock, "0")]
             assert sum(got) == 1
             assert public.read(lock) == str(got.index(True))
@@ -171,7 +180,7 @@ def test_a_writer_waits_for_no_claim_of_one_that_was_killed(
 def test_what_a_file_system_refuses_is_no_file_that_is_there(public: Folder, tmp_path: Path, kind: str) -> None:
     (tmp_path / "public").write_text("a file where the folder would be")
     requests: list[Callable[[], Any]] = [lambda: public.write_new("lock", "mine"), lambda: public.read("lock")]
-    if kind != BY_PYARROW:  # where files make their folders
+    if kind not in IN_THIS_PROCESS:  # where files make their folders
         requests.append(lambda: public.create())
     for refused in requests:
         with pytest.raises(OSError, match=r"public|Not a directory"):
