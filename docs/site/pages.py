@@ -23,12 +23,15 @@ SCHEMA = "tclose_spark/runfile/run_file.schema.json"
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)")
 """Links to files of the project that are no pages: on the site they are their names."""
 
+BEHIND = "---\nsearch: {boost: 0.3}\n---\n"
+"""Of pages that have every word: a search finds others first."""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages."""
     pages = {
-        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text(),
-        "reference/messages.md": messages.page(ROOT / "tclose_spark"),
+        "reference/changelog.md": BEHIND + (ROOT / "CHANGELOG.md").read_text(),
+        "reference/messages.md": BEHIND + messages.page(ROOT / "tclose_spark"),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=OUTSIDE.sub(r"`\2`", text)))

@@ -11,7 +11,10 @@ let receive, answered;
 globalThis.self = globalThis;
 globalThis.addEventListener = (_, listener) => (receive = listener);
 globalThis.postMessage = (message) => answered(message);
-const ask = (message) => new Promise((done) => { answered = done; receive({ data: message }); });
+const ask = (message) => new Promise((done) => {
+    answered = done;
+    receive({ data: message });
+  });
 
 new Function(fs.readFileSync(path.join(workers, fs.readdirSync(workers).find((name) => name.endsWith(".js"))), "utf8"))();
 (async () => {
