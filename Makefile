@@ -10,7 +10,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-azure test-gcs test-clusters test-yarn test-hive lint lint-images format bench dist docs clean
+.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-azure test-gcs test-clusters test-yarn test-hive lint lint-images format bench dist docs docs-outputs pictures clean
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -211,6 +211,12 @@ test-wheel: $(READY)  ## Install the wheel with Spark into an empty environment 
 
 docs: $(READY)  ## Build the documentation site into build/docs; warnings and broken links are errors.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-outputs: $(READY)  ## Run the commands that the pages show, and write what they print into the pages.
+	$(BIN)/python docs/site/outputs.py
+
+pictures: $(READY)  ## Draw the pictures of the pages; those of reports need Chromium. `make papers` draws those of the papers.
+	$(BIN)/python docs/site/pictures.py
 
 clean:  ## Remove build results and environments.
 	rm -rf $(VENV) .venv-* .jars-* build dist *.egg-info

@@ -1,4 +1,4 @@
-"""Pages of the site that are made of something else: the README, the changelog, and the commands' own help."""
+"""Pages of the site that are made of something else: the changelog, the messages, and the commands' own help."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,15 @@ SCHEMA = "tclose_spark/runfile/run_file.schema.json"
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)*((?:conf|benchmarks|jobs|tests)/[^)]*|LICENSE|CONTRIBUTING\.md)\)")
 """Links to files of the project that are no pages: on the site they are their names."""
 
+BEHIND = "---\nsearch: {boost: 0.3}\n---\n"
+"""Of pages that have every word: a search finds others first."""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages."""
     pages = {
-        "index.md": in_docs((ROOT / "README.md").read_text()),
-        "reference/changelog.md": (ROOT / "CHANGELOG.md").read_text(),
-        "reference/messages.md": messages.page(ROOT / "tclose_spark"),
+        "reference/changelog.md": BEHIND + (ROOT / "CHANGELOG.md").read_text(),
+        "reference/messages.md": BEHIND + messages.page(ROOT / "tclose_spark"),
     }
     for path, text in pages.items():
         files.append(File.generated(config, path, content=OUTSIDE.sub(r"`\2`", text)))
@@ -36,33 +39,23 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links to the README lead to the first page. The run file's page ends with every key of its schema, the commands'
-    page with the help of each.
-    """
+    """The run file's page ends with every key of its schema, the page of a command with the command's options."""
     if page.file.src_uri == "reference/run_file.md":
         markdown = f"{markdown}\n{keys.page(json.loads((ROOT / SCHEMA).read_text()))}"
-    if page.file.src_uri == "reference/commands.md":
-        markdown = f"{markdown}\n{commands()}"
-    return OUTSIDE.sub(r"`\2`", re.sub(r"\]\((?:\.\./)+README\.md", lambda m: "](" + _up(m[0]) + "index.md", markdown))
+    for command in page.meta.get("commands", ()):
+        markdown = f"{markdown}\n{options()[command]}"
+    return OUTSIDE.sub(r"`\2`", markdown)
 
 
-def _up(link: str) -> str:
-    """`](../../README.md` of a page below docs/: as many steps up, less the one out of docs/."""
-    return "../" * (link.count("../") - 1)
-
-
-def in_docs(readme: str) -> str:
-    """The README as a page of docs/."""
-    return readme.replace("](docs/", "](")
-
-
-def commands() -> str:
-    """Every command, its options and what they mean, as `tclose COMMAND --help` says."""
+@cache
+def options() -> dict[str, str]:
+    """The help of every command, as `tclose COMMAND --help` prints it, under a heading of its own."""
     made = subprocess.run(
-        [sys.executable, "-m", "typer", "tclose_spark.cli", "utils", "docs", "--name", "tclose", "--title", "Help"],
+        [sys.executable, "-m", "typer", "tclose_spark.cli", "utils", "docs", "--name", "tclose"],
         check=True,
         capture_output=True,
         text=True,
         cwd=ROOT,
     )
-    return re.sub(r"^#", "##", made.stdout, flags=re.MULTILINE)
+    parts = re.split(r"^## `tclose (\w+)`$", made.stdout, flags=re.MULTILINE)[1:]
+    return {name: f"## Options of {name}\n{text}" for name, text in zip(parts[::2], parts[1::2], strict=True)}

@@ -25,7 +25,7 @@ def commands(page: Path) -> Iterator[str]:
     for line in text.splitlines():
         found = re.match(r"(?:    |\$ )?(?:\.venv/bin/)?tclose ((?:[a-z]+)\b.*)$", line)
         if found and not LEFT_OUT.search(found[1]):
-            yield re.sub(r"\s+", " ", found[1]).partition("  #")[0].strip()
+            yield re.split(r"  #| \| | 2>", re.sub(r"\s+(?=#)", "  ", found[1]))[0].strip()
 
 
 COMMANDS = sorted({(page.relative_to(ROOT).as_posix(), command) for page in PAGES for command in commands(page)})

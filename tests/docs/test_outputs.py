@@ -1,0 +1,51 @@
+"""Pages show what commands print: the commands of every page are run again, and print what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tclose_spark.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTPUTS = ROOT / "docs/site/outputs.py"
+COMMANDS = ROOT / "docs/commands"
+
+
+def check(*pages: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, as a user's: without the tests' Spark session, secret and engine."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("TCLOSE_")}
+    return subprocess.run(
+        [sys.executable, OUTPUTS, "--check", *pages],
+        env={**settings, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_commands_print_what_pages_show() -> None:
+    done = check()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("shown", "same"), [("0.1.0", True), ("0.0.9", False)])
+def test_another_output_is_noticed(tmp_path: Path, shown: str, same: bool) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f'```console\n$ tclose version\n{{"tclose_spark": "{shown}"}}\n```\n')
+    done = check(page)
+    assert (done.returncode == 0) == same, done.stderr
+    assert ("-" + f'{{"tclose_spark": "{shown}"}}' in done.stdout) != same
+
+
+def test_every_command_has_a_page_with_a_run() -> None:
+    pages = [page.read_text() for page in COMMANDS.glob("*.md")]
+    have_options = {name for page in pages for name in re.split(r"[\[\], ]+", page.split("\n")[1])[1:] if name}
+    have_runs = {name for page in pages for name in re.findall(r"^\$ tclose (\w+)", page, re.MULTILINE)}
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands}
+    assert commands == have_options
+    assert commands - have_runs == {"compile"}  # which prints where it keeps kernels, and that depends on the machine
