@@ -205,7 +205,7 @@ def read_tree(path: Path, overrides: Sequence[str] = ()) -> RunFile:
     tree = RunFile(said)
     tree.lines = Lines.read(text, str(path)).without(overrides)
     with lines_in_errors(tree):
-        with_overrides(tree, path.resolve().parent, overrides)
+        with_overrides(tree, Path(os.path.abspath(path)).parent, overrides)  # of a link: Yarn brings files by links
     return tree
 
 

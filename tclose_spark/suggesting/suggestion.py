@@ -150,7 +150,7 @@ def path_from(source: Input, file: Path) -> str:
     """The table's path for the run file: relative if it is in the file's folder, below it, or next to it."""
     if source.format == "table" or URI.match(source.path):
         return source.path
-    relative = os.path.relpath(source.path, file.resolve().parent)
+    relative = os.path.relpath(source.path, file.parent)
     return source.path if relative.startswith("../..") else relative
 
 

@@ -790,3 +790,15 @@ def test_a_spec_is_frozen(load):
     spec = load()
     with pytest.raises(ValueError, match="frozen"):
         spec.privacy.k = 1
+
+
+def test_relative_paths_start_from_the_folder_of_a_link(write_run, tmp_path):
+    """Yarn brings each file into a folder of its own, and links to them from the folder of the process."""
+    made = write_run(tmp_path / "made", None, quasi={"city": {"hierarchy": "cities.csv"}})
+    for number, file in enumerate((made, made.parent / "cities.csv")):
+        (tmp_path / "cache" / str(number)).mkdir(parents=True)
+        (tmp_path / "cache" / str(number) / file.name).write_bytes(file.read_bytes())
+        (tmp_path / file.name).symlink_to(tmp_path / "cache" / str(number) / file.name)
+    spec = load_spec(tmp_path / "run.yaml")
+    assert spec.input.path == str(tmp_path / "people.parquet")
+    assert spec.attributes.quasi_identifiers["city"].hierarchy is not None
