@@ -10,7 +10,7 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 INSTALL = install --quiet --disable-pip-version-check --require-hashes --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tested chaos fuzz fuzz-parsers licences mutants papers test-spark test-slow test-matrix test-wheel test-local test-connect test-airflow test-databricks test-iceberg test-s3 test-azure test-gcs test-clusters test-yarn test-hive lint lint-images format bench dist docs docs-outputs pictures clean
+.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -96,6 +96,12 @@ ON_CLUSTERS := $(if $(filter 4.0,$(SPARK)),.venv-spark40,$(VENV))
 	.venv-databricks/bin/pip $(INSTALL) -r requirements/databricks.txt
 	@touch $@
 
+.venv-pipelines/.ready: requirements/pipelines.txt pyproject.toml
+	$(PYTHON) -m venv .venv-pipelines
+	.venv-pipelines/bin/pip $(INSTALL) -r requirements/pipelines.txt
+	.venv-pipelines/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
 .venv-s3/.ready: requirements/s3.txt
 	$(PYTHON) -m venv .venv-s3
 	.venv-s3/bin/pip $(INSTALL) -r requirements/s3.txt
@@ -150,6 +156,9 @@ test-airflow: $(READY) .venv-airflow/.ready  ## Run the DAG under a real Airflow
 
 test-databricks: .venv-databricks/.ready  ## Validate the bundle against Databricks' own models.
 	.venv-databricks/bin/python -m pytest --noconftest tests/platforms/test_databricks.py
+
+test-pipelines: $(READY) .venv-connect/.ready .venv-pipelines/.ready  ## Run a Spark Declarative Pipeline and dbt before a release, OpenLineage and Delta Sharing after it.
+	$(BIN)/pytest $(foreach name,pipelines dbt openlineage sharing,tests/platforms/test_$(name).py)
 
 # Servers in Java, whose jars Maven brings.
 .jars-%/.ready: requirements/%.pom.xml
