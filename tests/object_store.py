@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyarrow.fs import FileSelector, LocalFileSystem
+from pyarrow.fs import FileInfo, FileSelector, FileType, LocalFileSystem
 
 from tclose_spark.io.storage import stores
 
@@ -35,6 +35,33 @@ class FilesWithoutFolders(FilesInFolder):
     def delete_dir(self, path: str) -> None:
         super().delete_dir(path)
         raise FileNotFoundError(path)
+
+
+class FilesWithMarks(FilesInFolder):
+    """The same as pyarrow shows Azure's, if Hadoop made the folders: each has an empty object of its name."""
+
+    type_name = "abfs"
+
+    def get_file_info(self, asked: Any) -> Any:
+        found = super().get_file_info(asked)
+        if isinstance(asked, FileSelector):
+            return [*(mark_of(one) for one in found if not one.is_file), *found]
+        return mark_of(found) if found.type == FileType.Directory else found
+
+    def open_input_file(self, path: str) -> Any:
+        if Path(path).is_dir():
+            raise OSError(f"Not a regular file: '{path}'")
+        return super().open_input_file(path)
+
+    def delete_dir(self, path: str) -> None:
+        super().delete_dir_contents(path)
+
+    def delete_file(self, path: str) -> None:
+        (super().delete_dir if Path(path).is_dir() else super().delete_file)(path)
+
+
+def mark_of(folder: FileInfo) -> FileInfo:
+    return FileInfo(folder.path, FileType.File, size=0)
 
 
 def use_as_store(

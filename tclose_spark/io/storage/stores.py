@@ -22,6 +22,8 @@ from tclose_spark.io.storage.servers import open_bucket
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfss"}
 """The schemes of URIs that pyarrow opens, and its own names of them."""
 PARTS = re.compile(r"\w+://([\w.-]+|[\w$-]+@[\w.-]+)(/.*)?", re.DOTALL)
+MARK = "Not a regular file"
+"""In pyarrow's error for the object by which Hadoop marks a folder on Azure."""
 BUFFER = 1 << 22  # bytes of a request
 WHY = re.compile(
     r"AWS Error (\w+)|google::cloud::Status\((\w+)|Azure Error: \[(\w+)\]|Azure\S*(Authentication)Exception"
@@ -109,7 +111,25 @@ class StorePath:
 
     def _info(self) -> Any:
         with named(self.uri):
-            return self.files.get_file_info(self.path)
+            return self._recognized(self.files.get_file_info(self.path))
+
+    def _recognized(self, found: Any) -> Any:
+        """What pyarrow found; a folder, if Hadoop marked it as one: on Azure, by an empty object of its name. pyarrow
+        lists that as a file, which it refuses to open.
+        """
+        from pyarrow.fs import FileInfo, FileType
+
+        if self.files.type_name != "abfs" or not found.is_file or found.size:
+            return found
+        try:
+            self.files.open_input_file(found.path).close()
+        except FileNotFoundError:  # it is gone meanwhile
+            return found
+        except OSError as error:
+            if MARK not in str(error):
+                raise
+            return FileInfo(found.path, FileType.Directory)
+        return found
 
     def stat(self) -> Stat:
         """The size and time of a file."""
@@ -139,10 +159,8 @@ class StorePath:
         from pyarrow.fs import FileSelector
 
         with named(self.uri):
-            found: list[Any] = self.files.get_file_info(
-                FileSelector(self.path, allow_not_found=True, recursive=recursive)
-            )
-        return found
+            found = self.files.get_file_info(FileSelector(self.path, allow_not_found=True, recursive=recursive))
+            return [self._recognized(one) for one in found]
 
     def open(self, mode: Literal["rb", "wb"]) -> Any:
         """The content, as a file. What is written is there as a whole when the file is closed."""
@@ -181,7 +199,8 @@ class StorePath:
             if kind == "Directory":
                 with suppress(FileNotFoundError):  # on Google's: its files are gone, and it had no object of its own
                     self.files.delete_dir(self.path)
-            elif kind == "File":
+                kind = self.files.get_file_info(self.path).type.name  # the mark of a folder stays
+            if kind == "File":
                 self.files.delete_file(self.path)
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from object_store import FilesInFolder, FilesWithoutFolders, use_as_store
+from object_store import FilesInFolder, FilesWithMarks, FilesWithoutFolders, use_as_store
 from pyspark.sql import SparkSession
 
 from tclose_spark import pipeline
@@ -21,15 +21,19 @@ from tclose_spark.io.storage.folders import Folder, LocalFolder, move, open_fold
 from tclose_spark.io.storage.hadoop import HadoopFolder
 
 FILES = {"part 1%.parquet": "one", "part-2.parquet": "two", "_delta_log/00.json": "log"}
-BY_PYARROW, ON_GOOGLES = "file by file, by pyarrow", "file by file, by pyarrow, without folders"
-IN_THIS_PROCESS = (BY_PYARROW, ON_GOOGLES)
+BY_PYARROW = "file by file, by pyarrow"
+IN_THIS_PROCESS = {
+    BY_PYARROW: FilesInFolder,
+    f"{BY_PYARROW}, without folders": FilesWithoutFolders,
+    f"{BY_PYARROW}, with marks": FilesWithMarks,
+}
 
 
 @pytest.fixture(autouse=True, params=["in one step", "file by file", *IN_THIS_PROCESS])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     if request.param != "in one step":
         monkeypatch.setattr(hadoop, "MOVES_WHOLE", frozenset())
-    use_as_store(tmp_path, monkeypatch, files=FilesWithoutFolders() if request.param == ON_GOOGLES else None)
+    use_as_store(tmp_path, monkeypatch, files=IN_THIS_PROCESS.get(request.param, FilesInFolder)())
     return str(request.param)
 
 
