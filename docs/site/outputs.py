@@ -76,19 +76,19 @@ def _session(block: str, folder: str) -> Iterator[str]:
 
 def run(command: str) -> str:
     """What a command prints. `tclose` runs in this process; what follows a pipe runs in a shell."""
-    first, _, rest = command.removesuffix(QUIET).partition(" | ")
-    name, *arguments = shlex.split(first.removesuffix(BOTH))
+    first, _, rest = command.partition(" | ")
+    name, *arguments = shlex.split(first.removesuffix(QUIET).removesuffix(BOTH))
     if name != "tclose":
         return _in_shell(command)
     results = StringIO()
-    aside = command.endswith(QUIET) or (rest and not first.endswith(BOTH))
-    messages = StringIO() if aside else results
+    messages = results if first.endswith(BOTH) or not (rest or first.endswith(QUIET)) else StringIO()
     with redirect_stdout(results), redirect_stderr(messages):
         code = main(arguments)
     ended = f"(exit code {code})" if code else ""
     if code not in (0, 1, 2, 3):
         raise RuntimeError(f"{command}: {messages.getvalue()}")
-    return (_in_shell(rest, results.getvalue()) if rest else results.getvalue()) + ended
+    aside = "" if first.endswith(QUIET) or messages is results else messages.getvalue()
+    return aside + (_in_shell(rest, results.getvalue()) if rest else results.getvalue()) + ended
 
 
 def _in_shell(command: str, given: str = "") -> str:
