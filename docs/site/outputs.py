@@ -69,13 +69,14 @@ def _session(block: str, folder: str) -> Iterator[str]:
     found = list(COMMAND.finditer(block))
     for command, after in zip(found, [*found[1:], None], strict=True):
         shown = block[command.end() + 1 : after.start() if after else len(block)]
-        printed = run(command[1].replace("\\\n", "")).replace(folder, SHOWN_FOLDER)
+        printed = run(command[1]).replace(folder, SHOWN_FOLDER)
         printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
         yield f"$ {command[1]}\n{shown if without_times(shown) == without_times(printed) else printed}"
 
 
 def run(command: str) -> str:
     """What a command prints. `tclose` runs in this process; what follows a pipe runs in a shell."""
+    command = re.sub(r"\s*\\\n\s*", " ", command)
     first, _, rest = command.partition(" | ")
     name, *arguments = shlex.split(first.removesuffix(QUIET).removesuffix(BOTH))
     if name != "tclose":
