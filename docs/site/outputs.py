@@ -69,26 +69,27 @@ def _session(block: str, folder: str) -> Iterator[str]:
     found = list(COMMAND.finditer(block))
     for command, after in zip(found, [*found[1:], None], strict=True):
         shown = block[command.end() + 1 : after.start() if after else len(block)]
-        printed = run(command[1].replace("\\\n", "")).replace(folder, SHOWN_FOLDER)
+        printed = run(command[1]).replace(folder, SHOWN_FOLDER)
         printed = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
         yield f"$ {command[1]}\n{shown if without_times(shown) == without_times(printed) else printed}"
 
 
 def run(command: str) -> str:
     """What a command prints. `tclose` runs in this process; what follows a pipe runs in a shell."""
-    first, _, rest = command.removesuffix(QUIET).partition(" | ")
-    name, *arguments = shlex.split(first.removesuffix(BOTH))
+    command = re.sub(r"\s*\\\n\s*", " ", command)
+    first, _, rest = command.partition(" | ")
+    name, *arguments = shlex.split(first.removesuffix(QUIET).removesuffix(BOTH))
     if name != "tclose":
         return _in_shell(command)
     results = StringIO()
-    aside = command.endswith(QUIET) or (rest and not first.endswith(BOTH))
-    messages = StringIO() if aside else results
+    messages = results if first.endswith(BOTH) or not (rest or first.endswith(QUIET)) else StringIO()
     with redirect_stdout(results), redirect_stderr(messages):
         code = main(arguments)
     ended = f"(exit code {code})" if code else ""
     if code not in (0, 1, 2, 3):
         raise RuntimeError(f"{command}: {messages.getvalue()}")
-    return (_in_shell(rest, results.getvalue()) if rest else results.getvalue()) + ended
+    aside = "" if first.endswith(QUIET) or messages is results else messages.getvalue()
+    return aside + (_in_shell(rest, results.getvalue()) if rest else results.getvalue()) + ended
 
 
 def _in_shell(command: str, given: str = "") -> str:

@@ -120,7 +120,7 @@ def _table(axes: Axes, title: str, rows: pd.DataFrame, columns: tuple[str, ...])
 def of_the_tutorial(folder: Path) -> None:
     """The plot of the tutorial's comparison, and parts of both of its reports."""
     page = (folder.parent / "tutorial.md").read_text()
-    (comparison,) = re.findall(r"^    tclose (compare .*)$", page, re.MULTILINE)
+    (comparison,) = re.findall(r"^    tclose (compare .*)$", page.replace("\\\n", ""), re.MULTILINE)
     with outputs.folder_of(page) as work, patch.dict(os.environ, {"TCLOSE_ENGINE": "local"}):
         outputs.run_all(page)
         outputs.run(f"tclose {comparison}")

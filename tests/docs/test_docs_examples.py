@@ -20,7 +20,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 def blocks(page: Path, language: str) -> Iterator[str]:
     """The fenced code of a page in one language, in lists as well."""
-    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    found = re.findall(
+        rf'^( *)```{language}(?: title="[^"]+")?\n(.*?)^ *```$', page.read_text(), re.MULTILINE | re.DOTALL
+    )
     yield from (dedent(text) for _, text in found)
 
 

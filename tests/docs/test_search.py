@@ -44,7 +44,7 @@ WORDS = {
     "memory": "clusters/#memory",
     "slow": "performance/#if-a-run-is-slow",
     "tclose audit": "commands/audit/",
-    "tclose verify": "commands/verify/",
+    "verify": "commands/verify/",
     "monthly": "every_month/",
     "CSV": "inputs/#csv",
     "sensitive attributes": "several/",
