@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.engine import sources
@@ -548,15 +549,43 @@ def test_parquet_of_arrow_in_row_groups(
     both(None, "people.parquet", "parquet")
 
 
-def test_small_files_share_partitions_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("length", "rows"), [(1, [[12], [9]]), (1000, [[6, 6], [6, 3]])], ids=["short", "long"])
+def test_small_files_share_partitions_and_batches(
+    tmp_path: Path, length: int, rows: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parquet_files, "FEW_ROWS", 10)
+    monkeypatch.setattr(parquet_files, "BATCH_BYTES", 16_000)
+    texts = [f"{row}" * length for row in range(10, 31)]
     paths = [tmp_path / f"{place}.parquet" for place in range(7)]
     for place, path in enumerate(paths):
-        pq.write_table(pa.table({"row": [3 * place, 3 * place + 1, 3 * place + 2]}), path)
+        pq.write_table(pa.table({"text": texts[3 * place :][:3]}), path)
     files = [parquet_files.open_parquet(path) for path in paths]
     read = [list(part(Counter())) for part in parquet_files.partitions_of(files, files[0].schema)]
-    assert [[batch.num_rows for batch in batches] for batches in read] == [[12], [9]]
-    assert [row for batches in read for batch in batches for row in batch["row"].to_pylist()] == [*range(21)]
+    assert [[batch.num_rows for batch in batches] for batches in read] == rows
+    assert [text for batches in read for batch in batches for text in batch["text"].to_pylist()] == texts
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_columns_that_are_not_selected_are_not_read(
+    tmp_path: Path, kind: Literal["parquet", "delta"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "people"
+    table = pa.table({"age": [1, 2], "sex": ["f", "m"], "other": ["a", "b"]})
+    if kind == "delta":
+        write_deltalake(str(path), table)
+    else:
+        pq.write_table(table, path)
+    opened: list[list[str]] = []
+    batches = pq.ParquetFile.iter_batches
+
+    def watched(file: pq.ParquetFile, *given: Any, columns: list[str], **more: Any) -> Iterator[pa.RecordBatch]:
+        opened.append(columns)
+        return batches(file, *given, columns=columns, **more)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
+    read = reading.read_table(LocalSession(), Input(path=str(path), format=kind, columns={"sex": "gender"}))
+    assert collect(select(read, ["gender", "age"])).to_pydict() == {"gender": ["f", "m"], "age": [1, 2]}
+    assert opened == [["sex", "age"]]
 
 
 def test_parquet_of_int96(both: Both, tmp_path: Path) -> None:

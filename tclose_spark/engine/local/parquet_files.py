@@ -143,14 +143,14 @@ def rows_of_piece(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a piece (see `ParquetFile.batches`). Small batches are joined, because each costs milliseconds."""
     held: list[pa.RecordBatch] = []
-    rows = 0
+    rows = size = 0
     for file, groups in piece:
         for batch in file.batches(groups, schema, counts, may_be_coded):
-            if held and (rows >= FEW_ROWS or batch.schema != held[0].schema):
+            if held and (rows >= FEW_ROWS or size + batch.nbytes > BATCH_BYTES or batch.schema != held[0].schema):
                 yield from _joined(held)
-                held, rows = [], 0
+                held, rows, size = [], 0, 0
             held.append(batch)
-            rows += batch.num_rows
+            rows, size = rows + batch.num_rows, size + batch.nbytes
     yield from _joined(held)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -47,12 +48,21 @@ def read_table(
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
         NeedsSparkError: if only Spark can read it.
     """
-    schema, parts = _read(session, source, version)
+    schema, parts, parts_of = _read(session, source, version)
     names = renamed(schema.names, source.columns)
     by_name = dict(zip(names, schema.names, strict=True))
     texts = {by_name[name]: name for name in (names if columns is None else columns) if name in by_name}
-    table = LocalTable(session, schema, watched(parts, source, texts))
-    return table.renamed(names) if source.columns else table
+
+    def table_of(held: pa.Schema, parts: Sequence[Counting], names: Sequence[str]) -> LocalTable:
+        kept = {name: new for name, new in texts.items() if new in names}
+        table = LocalTable(session, held, watched(parts, source, kept))
+        return table.renamed(names) if source.columns else table
+
+    def narrowed(chosen: Sequence[str]) -> LocalTable:
+        held = pa.schema([schema.field(by_name[name]) for name in chosen])
+        return table_of(held, parts_of(held), chosen)
+
+    return replace(table_of(schema, parts, names), narrowed=narrowed if parts_of else None)
 
 
 def frame_table(session: LocalSession, table: Any) -> LocalTable:
@@ -128,21 +138,24 @@ def _frame_field(field: pa.Field) -> pa.Field:
     return pa.field(field.name, kind)
 
 
-def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa.Schema, Sequence[Counting]]:
-    """(columns, partitions) of the input."""
+def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa.Schema, Sequence[Counting], Any]:
+    """(columns, partitions, partitions of a schema with some of the columns) of the input. The last is None if columns
+    are not read one without the others.
+    """
     if source.format == "table":
         if source.path not in session.views:
             raise NeedsSparkError(f"input.path: {source.path} is a table of a catalog")
         found = session.views[source.path]
         table = found if isinstance(found, LocalTable) else frame_table(session, found)
-        return table.schema, [partial(_frame_rows, part) for part in table.partitions]
+        return table.schema, [partial(_frame_rows, part) for part in table.partitions], None
     path = place_of_input(source)
     if not path.exists():
         raise problems.missing(source)
     if source.format == "csv":
-        return csv_files.read_csv(_files(path, source), source)
+        return *csv_files.read_csv(_files(path, source), source), None
     schema, files = open_files(path, source, version)
-    return schema, parquet_files.partitions_of(files, schema)
+    parts_of = partial(parquet_files.partitions_of, files)
+    return schema, parts_of(schema), parts_of
 
 
 def open_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +15,12 @@ from tclose_spark.io.local_session import LocalSession
 
 @dataclass(frozen=True)
 class LocalTable:
-    """A lazy table of this process."""
+    """A lazy table of this process. narrowed: makes the table of some of its columns, if others then are not read."""
 
     session: LocalSession
     schema: pa.Schema
     partitions: tuple[Partition, ...]
+    narrowed: Callable[[Sequence[str]], LocalTable] | None = None
 
     @property
     def columns(self) -> list[str]:

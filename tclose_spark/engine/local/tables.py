@@ -43,6 +43,8 @@ class LocalEngine:
         places = [table.schema.get_field_index(name) for name in names]
         if min(places, default=0) < 0:
             raise KeyError(f"{places.count(-1)} columns are not in the table, or stand there twice")
+        if table.narrowed is not None:
+            return table.narrowed(names)
 
         def picked(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
