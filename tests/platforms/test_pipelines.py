@@ -82,7 +82,7 @@ def test_a_refresh_that_fails_leaves_the_release_as_it_was(folder: Path) -> None
     csv.write_csv(people.select(people.column_names[::-1]), folder / "incoming/march.csv")
     done = refresh(folder)
     assert done.returncode == 1, done.stderr[-3000:]
-    assert "COMPLETED" not in done.stderr.replace("has COMPLETED", "")
+    assert "Run is COMPLETED" not in done.stdout + done.stderr
     done = release(folder)
     assert done.returncode == 2, done.stderr[-3000:]
     assert "no rows" in done.stdout + done.stderr
