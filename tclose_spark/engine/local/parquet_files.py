@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
-from tclose_spark.engine.local.watched import LOST, ROWS, Counting, Counts, text_of
+from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
 from tclose_spark.io.input import problems
 from tclose_spark.io.storage.stores import Place, opened, require_answer
 from tclose_spark.runfile.spec import Input
@@ -83,7 +84,7 @@ class ParquetFile:
         self, groups: Sequence[int], schema: pa.Schema, counts: Counts, may_be_coded: bool = False
     ) -> Iterator[pa.RecordBatch]:
         """The rows of some row groups, with the columns of a schema; those that the file lacks are empty. may_be_coded:
-        whether columns of text may be dictionaries of their own values, of which the counts then have values for rows.
+        whether columns of text may be dictionaries of their own values.
 
         Raises:
             InputError: if the file has changed since it was opened first, or is damaged.
@@ -119,9 +120,10 @@ class ParquetFile:
         column = batch[one.name]
         if is_coded and pa.types.is_dictionary(column.type):
             held = shortened(column) if has_others(column) else column
-            text = text_of(_plain(held.dictionary, pa.binary()), one.name, counts)
-            made = pa.DictionaryArray.from_arrays(held.indices, text)
-            return made.dictionary_decode() if counts[LOST, one.name] else made
+            damaged: Counts = Counter()
+            text = text_of(_plain(held.dictionary, pa.binary()), one.name, damaged)
+            if not any(damaged.values()):
+                return pa.DictionaryArray.from_arrays(held.indices, text)
         if one.type == pa.string():
             return text_of(_plain(column, pa.binary()), one.name, counts)
         return _plain(column, one.type)
@@ -131,11 +133,14 @@ Piece = Sequence[tuple[ParquetFile, Sequence[int]]]
 """Files and their row groups, which one partition or task reads."""
 
 
-def partitions_of(files: Sequence[ParquetFile], schema: pa.Schema) -> list[Counting]:
-    """The partitions of files, with the columns of a schema. Large files have several, and small ones share one."""
+def partitions_of(files: Sequence[ParquetFile], schema: pa.Schema, may_be_coded: bool = False) -> list[Counting]:
+    """The partitions of files, with the columns of a schema. Large files have several, and small ones share one.
+    may_be_coded: see `ParquetFile.batches`.
+    """
     parts = [(file, groups) for file in files for groups in _grouped(file.rows, PART_ROWS)]
     rows = [sum(file.rows[group] for group in groups) for file, groups in parts]
-    return [partial(rows_of_piece, [parts[place] for place in places], schema) for places in _grouped(rows, FEW_ROWS)]
+    pieces = [[parts[place] for place in places] for places in _grouped(rows, FEW_ROWS)]
+    return [partial(rows_of_piece, piece, schema, may_be_coded=may_be_coded) for piece in pieces]
 
 
 def rows_of_piece(

@@ -58,11 +58,11 @@ def read_table(
         table = LocalTable(session, held, watched(parts, source, kept))
         return table.renamed(names) if source.columns else table
 
-    def narrowed(chosen: Sequence[str]) -> LocalTable:
+    def reopened(chosen: Sequence[str], may_be_coded: bool) -> LocalTable:
         held = pa.schema([schema.field(by_name[name]) for name in chosen])
-        return table_of(held, parts_of(held), chosen)
+        return replace(table_of(held, parts_of(held, may_be_coded), chosen), reopened=reopened)
 
-    return replace(table_of(schema, parts, names), narrowed=narrowed if parts_of else None)
+    return replace(table_of(schema, parts, names), reopened=reopened if parts_of else None)
 
 
 def frame_table(session: LocalSession, table: Any) -> LocalTable:

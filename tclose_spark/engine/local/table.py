@@ -15,12 +15,16 @@ from tclose_spark.io.local_session import LocalSession
 
 @dataclass(frozen=True)
 class LocalTable:
-    """A lazy table of this process. narrowed: makes the table of some of its columns, if others then are not read."""
+    """A lazy table of this process.
+
+    reopened: makes the table of some of its columns, if others then are not read, and with text as it is in the files:
+    `reopened(names, may_be_coded)`.
+    """
 
     session: LocalSession
     schema: pa.Schema
     partitions: tuple[Partition, ...]
-    narrowed: Callable[[Sequence[str]], LocalTable] | None = None
+    reopened: Callable[[Sequence[str], bool], LocalTable] | None = None
 
     @property
     def columns(self) -> list[str]:

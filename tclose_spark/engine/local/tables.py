@@ -43,8 +43,8 @@ class LocalEngine:
         places = [table.schema.get_field_index(name) for name in names]
         if min(places, default=0) < 0:
             raise KeyError(f"{places.count(-1)} columns are not in the table, or stand there twice")
-        if table.narrowed is not None:
-            return table.narrowed(names)
+        if table.reopened is not None:
+            return table.reopened(names, False)
 
         def picked(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():
@@ -63,6 +63,8 @@ class LocalEngine:
     def map_batches(
         self, table: LocalTable, mapper: Mapper, schema: pa.Schema, may_be_coded: bool = False
     ) -> LocalTable:
+        if may_be_coded and table.reopened is not None:
+            table = table.reopened(table.columns, True)
         parts = tuple(partial(lambda part: mapper(part()), part) for part in table.partitions)
         return LocalTable(table.session, schema, parts)
 
