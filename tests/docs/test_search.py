@@ -38,6 +38,7 @@ WORDS = {
     "restart": "commands/release/#a-run-that-broke-off-restart-or-resume",
     "resume": "commands/release/#a-run-that-broke-off-restart-or-resume",
     "Airflow": "airflow/",
+    "dbt": "pipelines/",
     "Databricks": "databricks/",
     "S3": "storage/#s3",
     "Azure": "storage/#azure",
