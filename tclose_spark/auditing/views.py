@@ -368,7 +368,7 @@ def _move(explanation: ClassExplanation, move: Move) -> list[str]:
 
 def _class_text(labels: Mapping[str, Any], size: int | None) -> str:
     """A class by its labels; if they are left out, by its size."""
-    return labels_text(labels) if labels or size is None else f"{size:,} records"
+    return labels_text(labels) if labels or size is None else f"of {size:,} record{'s' if size > 1 else ''}"
 
 
 def _cell_text(labels: Mapping[str, Any], size: int | None) -> str:

@@ -538,7 +538,7 @@ def test_attacks_with_long_labels_and_large_numbers(narrow: Callable[[Iterable[A
     ]
     text = narrow(audit_lines(audit([k_of(5, 5)], found), "people.csv"))
     assert_whole(text, f"{MANY:,}", f"{9 * MANY:,}", "0.250 -> 0.750", "2345678901]',", "mean over rows, knowing town")
-    assert f"worst class {MANY:,} records" in " ".join(text.split())
+    assert f"worst class of {MANY:,} records" in " ".join(text.split())
     assert "worst 1234567890 in age_at_the_first_examination" in " ".join(text.split())
 
 
