@@ -215,6 +215,9 @@ dist: $(READY)  ## Build the wheel and the source distribution into dist/.
 test-matrix: $(READY)  ## Run the quick tests against the wheel: on PYTHONS (3.11 to 3.13), with Spark 4.0, with the oldest allowed versions.
 	.ci/matrix
 
+test-image: $(READY)  ## Build the image with buildah, and release a table in it (as root; needs buildah and debootstrap).
+	.ci/image
+
 test-wheel: $(READY)  ## Install the wheel with Spark into an empty environment of each of PYTHONS, and release a CSV there.
 	.ci/wheel
 

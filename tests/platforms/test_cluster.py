@@ -69,7 +69,7 @@ def environment(temporary: Path) -> dict[str, str]:
 
 def run(command: list[Any], env: Mapping[str, str], folder: Path) -> None:
     done = subprocess.run(
-        list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        list(map(str, command)), env=dict(env), cwd=folder, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
