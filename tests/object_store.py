@@ -53,6 +53,11 @@ class FilesWithMarks(FilesInFolder):
             raise OSError(f"Not a regular file: '{path}'")
         return super().open_input_file(path)
 
+    def copy_file(self, src: str, dest: str) -> None:
+        if Path(dest).parent.is_dir():
+            raise NotADirectoryError(dest)
+        super().copy_file(src, dest)
+
     def delete_dir(self, path: str) -> None:
         super().delete_dir_contents(path)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +13,11 @@ from typing import Any, ClassVar
 import pyspark
 import pytest
 from pyarrow.fs import AzureFileSystem, FileSelector, GcsFileSystem, S3FileSystem
+from servers import serving, set_by_conf
+from standalone import HOST, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 RAW, RELEASES, INSIDE = BUCKETS = ("raw", "releases", "inside")
-HOST = "127.0.0.1"
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """The published key of the account that every Azurite has."""
 
@@ -28,13 +26,6 @@ def hadoop() -> str:
     """The version of Spark's Hadoop, which its connectors must have."""
     (jar,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
     return jar.stem.removeprefix("hadoop-client-api-")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 @dataclass(frozen=True)
@@ -82,15 +73,14 @@ class ServedStore:
         return found
 
     def keys(self, bucket: str, prefix: str) -> list[str]:
-        """The objects below a folder, without what stands for empty folders."""
+        """The objects below a folder, without those that mark folders."""
         below = FileSelector(f"{bucket}/{prefix}", allow_not_found=True, recursive=True)
-        return [found.path.removeprefix(f"{bucket}/") for found in self.files().get_file_info(below) if found.is_file]
+        files = [found.path.removeprefix(f"{bucket}/") for found in self.files().get_file_info(below) if found.is_file]
+        return [file for file in files if not any(other.startswith(f"{file}/") for other in files)]
 
     def environment(self, by_spark: bool) -> dict[str, str]:
         """Of a process whose Spark knows this server, or that knows it itself."""
-        settings = [
-            part for key, value in self.settings().items() for part in ("--conf", f"spark.hadoop.{key}={value}")
-        ]
+        settings = set_by_conf({f"spark.hadoop.{key}": value for key, value in self.settings().items()})
         on_spark = {"PYSPARK_SUBMIT_ARGS": " ".join([*self.connector(), *settings, "pyspark-shell"])}
         return {
             **os.environ,
@@ -136,6 +126,8 @@ class S3(ServedStore):
             "fs.s3a.endpoint": self.url,
             "fs.s3a.endpoint.region": "us-east-1",
             "fs.s3a.path.style.access": "true",
+            "fs.s3a.attempts.maximum": "2",
+            "fs.s3a.retry.limit": "2",
         }
 
     def environment(self, by_spark: bool) -> dict[str, str]:
@@ -224,30 +216,12 @@ class Google(ServedStore):
 
 
 @contextmanager
-def running(command: list[str], port: int, log: Path) -> Iterator[None]:
-    """Runs a server during the body, from when it listens at its port."""
-    with log.open("wb") as said:
-        server = subprocess.Popen(command, stdout=said, stderr=said)
-    try:
-        while True:
-            assert server.poll() is None, log.read_text()[-2000:]
-            with socket.socket() as client:
-                if client.connect_ex((HOST, port)) == 0:
-                    break
-            time.sleep(0.2)
-        yield
-    finally:
-        server.terminate()
-        server.wait()
-
-
-@contextmanager
-def serving(kind: type[ServedStore], folder: Path) -> Iterator[ServedStore]:
+def serving_store(kind: type[ServedStore], folder: Path) -> Iterator[ServedStore]:
     """A store with its buckets, which ends with the body."""
     if not kind.program.is_file():
         pytest.skip(f"made by make test-{kind.name}")
     store = kind(free_port())
-    with running([str(kind.program), *store.command()], store.port, folder / f"{kind.name}.log"):
+    with serving([kind.program, *store.command()], folder, store.port):
         for bucket in BUCKETS:
             store.files().create_dir(bucket)
         yield store

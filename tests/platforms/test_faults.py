@@ -18,7 +18,9 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
-from served_stores import HOST, INSIDE, RELEASES, ROOT, S3, ServedStore, free_port, running, serving
+from served_stores import INSIDE, RELEASES, ROOT, S3, ServedStore, serving_store
+from servers import serving
+from standalone import HOST, free_port
 from store_releases import (
     Certificates,
     Command,
@@ -69,7 +71,7 @@ class Proxy:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
-    with serving(S3, tmp_path_factory.mktemp("server")) as made:
+    with serving_store(S3, tmp_path_factory.mktemp("server")) as made:
         yield made
 
 
@@ -77,7 +79,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
 def proxies(store: ServedStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     port = free_port()
     command = [str(TOXIPROXY), "-host", HOST, "-port", str(port)]
-    with running(command, port, tmp_path_factory.mktemp("proxy") / "log"):
+    with serving(command, tmp_path_factory.mktemp("proxy"), port):
         yield Proxy(f"http://{HOST}:{port}", store)
 
 

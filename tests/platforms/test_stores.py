@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from served_stores import INSIDE, RELEASES, S3, Azure, Google, ServedStore, serving
+from served_stores import INSIDE, RELEASES, S3, Azure, Google, ServedStore, serving_store
 from store_releases import (
     KILLED,
     Certificates,
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", params=[S3, Azure, Google], ids=lambda kind: kind.name)
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
-    with serving(request.param, tmp_path_factory.mktemp("server")) as made:
+    with serving_store(request.param, tmp_path_factory.mktemp("server")) as made:
         yield made
 
 

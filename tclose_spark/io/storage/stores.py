@@ -187,10 +187,13 @@ class StorePath:
     def copy_of(self, other: Place) -> None:
         """Writes a copy of a file. Within a bucket, the store makes it."""
         if isinstance(other, StorePath) and other.files.equals(self.files):
-            with named(self.uri):
+            with (
+                named(self.uri),
+                suppress(NotADirectoryError),
+            ):  # a folder with a mark takes no copies
                 self.files.copy_file(other.path, self.path)
-        else:
-            self.write_bytes(other.read_bytes())  # first all is read: what is written in part would count as a whole
+                return
+        self.write_bytes(other.read_bytes())  # first all is read: what is written in part would count as a whole
 
     def remove(self) -> None:
         """Removes a file or a folder, if it exists."""
