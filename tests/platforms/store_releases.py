@@ -133,7 +133,7 @@ def watched(store: ServedStore, bucket: str, folder: str) -> Iterator[list[froze
     ended = Event()
 
     def look() -> None:
-        while not ended.is_set():
+        while not ended.wait(0.02):
             names = [key.removeprefix(f"{folder}/") for key in store.keys(bucket, folder)]
             found = frozenset(name for name in names if not is_of_lock(name) and not name.endswith(".partial"))
             if seen[-1:] != [found]:
