@@ -33,10 +33,11 @@ class AzureAccount:
         """The account of CONTAINER@ACCOUNT.HOST; None if the environment does not describe it."""
         name = place.partition("@")[2].partition(".")[0]
         found = dict(part.partition("=")[::2] for part in os.environ.get(AZURE, "").split(";"))
-        if found.get("AccountName") != name:
+        endpoint = found.get("BlobEndpoint", "").rstrip("/")
+        if (found.get("AccountName") or urlsplit(endpoint).netloc.partition(".")[0] or None) != name:
             return None
         scheme, suffix = found.get("DefaultEndpointsProtocol", "https"), found.get("EndpointSuffix", "core.windows.net")
-        server = urlsplit(found.get("BlobEndpoint") or f"{scheme}://{name}.blob.{suffix}")
+        server = urlsplit(endpoint or f"{scheme}://{name}.blob.{suffix}")
         return AzureAccount(name, server, found.get("AccountKey"), found.get("SharedAccessSignature"))
 
     def open(self) -> Any:

@@ -59,9 +59,11 @@ def test_an_azure_account_is_that_of_the_connection_string(
     )
 
 
-def test_an_azure_account_by_a_shared_access_signature(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its signature has signs of equality; pyarrow appends it to URLs."""
-    monkeypatch.setenv(AZURE, "AccountName=acme;SharedAccessSignature=sv=2020-08-04&sig=a%3D")
+@pytest.mark.parametrize("account_of", ["AccountName=acme", "BlobEndpoint=https://acme.blob.core.windows.net/"])
+def test_an_azure_account_by_a_shared_access_signature(monkeypatch: pytest.MonkeyPatch, account_of: str) -> None:
+    """Its signature has signs of equality; pyarrow appends it to URLs. Azure's portal names the server alone."""
+    monkeypatch.setenv(AZURE, f"{account_of};SharedAccessSignature=sv=2020-08-04&sig=a%3D")
+    assert AzureAccount.of("people@other.dfs.core.windows.net") is None
     account = AzureAccount.of(PLACE)
     assert account is not None
     assert (account.key, account.signature) == (None, "sv=2020-08-04&sig=a%3D")
