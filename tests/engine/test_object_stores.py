@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,7 @@ def test_a_store_that_stops_answering_is_not_taken_for_damage(
     monkeypatch.setattr(FilesInFolder, "open_input_file", refuse, raising=False)
     with pytest.raises(StoreError) as found:
         collect(read)
+    assert "AKIA" not in "".join(traceback.format_exception(found.value))
     told = known(found.value)
     assert isinstance(told, ConfigurationError)
     assert str(told) == f"s3://raw/{name} cannot be read or written (slow down)"

@@ -187,10 +187,7 @@ class StorePath:
     def copy_of(self, other: Place) -> None:
         """Writes a copy of a file. Within a bucket, the store makes it."""
         if isinstance(other, StorePath) and other.files.equals(self.files):
-            with (
-                named(self.uri),
-                suppress(NotADirectoryError),
-            ):  # a folder with a mark takes no copies
+            with named(self.uri), suppress(NotADirectoryError):  # into a folder that Hadoop marked
                 self.files.copy_file(other.path, self.path)
                 return
         self.write_bytes(other.read_bytes())  # first all is read: what is written in part would count as a whole
@@ -262,7 +259,7 @@ def named(uri: str) -> Iterator[None]:
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(errno.EIO, reason_of(error), uri) from error
+        raise StoreError(errno.EIO, reason_of(error), uri) from None
 
 
 def reason_of(error: Exception) -> str:
