@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -58,11 +58,15 @@ def read_table(
         table = LocalTable(session, held, watched(parts, source, kept))
         return table.renamed(names) if source.columns else table
 
+    whole = table_of(schema, parts, names)
+    if parts_of is None:
+        return whole
+
     def reopened(chosen: Sequence[str], may_be_coded: bool) -> LocalTable:
         held = pa.schema([schema.field(by_name[name]) for name in chosen])
         return replace(table_of(held, parts_of(held, may_be_coded), chosen), reopened=reopened)
 
-    return replace(table_of(schema, parts, names), reopened=reopened if parts_of else None)
+    return replace(whole, reopened=reopened)
 
 
 def frame_table(session: LocalSession, table: Any) -> LocalTable:
@@ -138,9 +142,11 @@ def _frame_field(field: pa.Field) -> pa.Field:
     return pa.field(field.name, kind)
 
 
-def _read(session: LocalSession, source: Input, version: int | None) -> tuple[pa.Schema, Sequence[Counting], Any]:
-    """(columns, partitions, partitions of a schema with some of the columns) of the input. The last is None if columns
-    are not read one without the others.
+def _read(
+    session: LocalSession, source: Input, version: int | None
+) -> tuple[pa.Schema, Sequence[Counting], Callable[[pa.Schema, bool], Sequence[Counting]] | None]:
+    """(columns, partitions, what makes the partitions of some columns: see `partitions_of`) of the input. The last is
+    None where all columns are read together.
     """
     if source.format == "table":
         if source.path not in session.views:

@@ -17,8 +17,8 @@ from tclose_spark.io.local_session import LocalSession
 class LocalTable:
     """A lazy table of this process.
 
-    reopened: makes the table of some of its columns, if others then are not read, and with text as it is in the files:
-    `reopened(names, may_be_coded)`.
+    reopened: `reopened(names, may_be_coded)` is the table with these columns alone; the others are not read from its
+    files. may_be_coded: see `ParquetFile.batches`. None where all columns are read together.
     """
 
     session: LocalSession
