@@ -62,7 +62,7 @@ def test_another_table_has_another(made: tc.Release, named: str) -> None:
         assert tc.fingerprint(other) != named
 
 
-def test_numbers_that_pandas_made_floats_are_integers_again(tmp_path: Path) -> None:
+def test_numbers_that_pandas_made_floats_are_integers_again() -> None:
     ages = pa.table({"age": pa.array([1, None, 3], pa.int32())})
     floats = ages.to_pandas()
     assert tc.fingerprint(floats) != tc.fingerprint(ages)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tclose_spark import __version__
 from tclose_spark.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,7 @@ def test_commands_print_what_pages_show() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("shown", "same"), [("0.1.0", True), ("0.0.9", False)])
+@pytest.mark.parametrize(("shown", "same"), [(__version__, True), ("another", False)])
 def test_another_output_is_noticed(tmp_path: Path, shown: str, same: bool) -> None:
     page = tmp_path / "page.md"
     page.write_text(f'```console\n$ tclose version\n{{"tclose_spark": "{shown}"}}\n```\n')

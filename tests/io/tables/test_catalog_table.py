@@ -148,9 +148,9 @@ def test_a_schema_that_is_not_there_is_reported(spark: SparkSession, run: Run) -
 @pytest.mark.parametrize(
     ("table", "kind"), [("ice.offices.released", "iceberg"), ("offices.released", "delta"), ("released", "delta")]
 )
-def test_a_table_has_the_format_of_its_catalog(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, table: str, kind: str
-) -> None:
+def test_a_table_has_the_format_of_its_catalog(spark: SparkSession, table: str, kind: str) -> None:
     spark.conf.set("spark.sql.catalog.ice", "org.apache.iceberg.spark.SparkCatalog")
-    assert catalog._format(spark, table) == kind
-    spark.conf.unset("spark.sql.catalog.ice")
+    try:
+        assert catalog._format(spark, table) == kind
+    finally:
+        spark.conf.unset("spark.sql.catalog.ice")
