@@ -27,7 +27,7 @@ def fingerprint(
         tclose_spark.fingerprint(received) == certificate["release"]["fingerprint"]
 
     It does not depend on the order of rows. It depends on the order of columns, not on their names, and on whether a
-    column has text, integers or other numbers.
+    column has text, integers or other numbers. It has no secret: that of a raw table confirms a guess of its rows.
 
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (Parquet, Delta; a CSV has text only).
     format, options: of the table if its path does not name its format, and for Spark's reader.
