@@ -1,7 +1,7 @@
 """A release that is shared by Delta Sharing: its recipient, with the Python client, by the lines of docs/pipelines.md.
 
-The client is that of the environment of `make test-pipelines`. The reference server was not to be had, so the server
-here is a small one that answers what the client asks, as the protocol's REST API says, from the release's own log.
+The client is that of the environment of `make test-pipelines`. The server here is a small one. It answers what the
+client requests, by the protocol's REST API, from the release's own log.
 """
 
 from __future__ import annotations
