@@ -231,4 +231,4 @@ pictures: $(READY)  ## Draw the pictures of the pages; those of reports need Chr
 	$(BIN)/python docs/site/pictures.py
 
 clean:  ## Remove build results and environments.
-	rm -rf $(VENV) .venv-* .jars-* build dist *.egg-info
+	rm -rf $(VENV) .venv-* .jars-* build dist *.egg-info conf/dbt/.user.yml conf/dbt/logs conf/dbt/target
