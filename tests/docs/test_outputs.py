@@ -15,12 +15,13 @@ from tclose_spark.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUTS = ROOT / "docs/site/outputs.py"
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if "\n```console\n" in page.read_text()]
 COMMANDS = ROOT / "docs/commands"
 
 
 def check(*pages: Path) -> subprocess.CompletedProcess[str]:
     """In a process of its own, as a user's: without the tests' Spark session, secret and engine."""
-    settings = {name: value for name, value in os.environ.items() if not name.startswith("TCLOSE_")}
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("TCLOSE_", "OPENLINEAGE"))}
     return subprocess.run(
         [sys.executable, OUTPUTS, "--check", *pages],
         env={**settings, "PYTHONPATH": str(ROOT)},
@@ -29,8 +30,9 @@ def check(*pages: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_commands_print_what_pages_show() -> None:
-    done = check()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_print_what_pages_show(page: Path) -> None:
+    done = check(page)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

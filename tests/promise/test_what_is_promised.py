@@ -381,8 +381,8 @@ def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finis
     assert hidden.certificate["guarantees"]["t"]["icd"]["achieved"] == pytest.approx(
         farthest(hidden, "icd", hidden.rows)
     )
-    for heading in ("Suppressed rows", "(n, t)-closeness"):  # of which that section is
-        assert f"\n## {heading}\n" in PAGE.read_text()
+    for heading in ("Suppression of rows", "(n, t)-closeness"):  # of which that section is
+        assert f"\n## {heading}" in PAGE.read_text()
 
 
 @promises("l-diversity, if the run file requires it.", "It is distinct, entropy, recursive (c, l) or frequency")
