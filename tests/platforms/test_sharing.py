@@ -129,14 +129,14 @@ Receive = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def receive(made: tc.Release, tmp_path: Path) -> Iterator[Receive]:
-    """`receive(folder, token=...)`: the recipient's program, beside the profile and the certificate."""
+    """`receive(folder)`: the recipient's program, beside the profile and the certificate."""
     servers: list[Shared] = []
 
-    def received(folder: Path, token: str = TOKEN) -> subprocess.CompletedProcess[str]:
+    def received(folder: Path) -> subprocess.CompletedProcess[str]:
         server = Shared(folder)
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        profile = {"shareCredentialsVersion": 1, "endpoint": server.url, "bearerToken": token}
+        profile = {"shareCredentialsVersion": 1, "endpoint": server.url, "bearerToken": TOKEN}
         (tmp_path / "office.share").write_text(json.dumps(profile))
         shutil.copy(f"{made.path}/certificate.json", tmp_path)
         env = {**os.environ, "TCLOSE_ENGINE": "local", "PYTHONPATH": str(ROOT)}
@@ -165,9 +165,3 @@ def test_a_recipient_notices_a_lost_row(made: tc.Release, receive: Receive, tmp_
     done = receive(folder)
     assert done.returncode == 1
     assert "this is not the release of the certificate" in done.stderr
-
-
-def test_nobody_reads_it_without_the_token(made: tc.Release, receive: Receive) -> None:
-    done = receive(Path(made.path) / "release", token="another")
-    assert done.returncode == 1
-    assert "403" in done.stderr

@@ -1,3 +1,3 @@
 -- depends_on: {{ ref('audited') }}
-{{ config(materialized='external', location=env_var('TCLOSE_PUBLISHED', 'target/published.parquet')) }}
+{{ config(materialized='external', location='target/published.parquet') }}
 select * from {{ ref('generalized') }}
