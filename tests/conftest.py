@@ -327,6 +327,16 @@ def judged_by_the_oracle(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+def undated(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate without its date: what two releases of the same input have in common."""
+    return {**certificate, "issued": None}
+
+
+def of_any_version(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """A certificate without its date and the version of the input, which only some formats have."""
+    return {**undated(certificate), "input": {**certificate["input"], "version": None}}
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The documentation, built once as a site."""

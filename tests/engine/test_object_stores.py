@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
-from conftest import draw_people
+from conftest import draw_people, undated
 from object_store import FilesInFolder, use_as_store
 
 import tclose_spark as tc
@@ -79,10 +79,6 @@ def stored(run_file: Path, buckets: Path) -> list[str]:
 
 def files(folder: Path) -> set[str]:
     return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
-
-
-def undated(certificate: Any) -> dict[str, Any]:
-    return {**certificate, "issued": None}
 
 
 @pytest.fixture

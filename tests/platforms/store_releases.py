@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 import deltalake
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
-from conftest import draw_people, write_run_file
-from served_stores import RAW, ROOT, ServedStore
+from conftest import draw_people, undated, write_run_file
+from served_stores import INSIDE, RAW, RELEASES, ROOT, ServedStore
 
 from tclose_spark.io.storage.lock import is_of_lock
 
@@ -62,9 +63,14 @@ def sets(**values: str) -> list[str]:
     return [part for key, value in values.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
 
 
-def undated(text: str | bytes) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(text)
-    return {**made, "issued": None}
+def in_two_buckets(store: ServedStore, name: str) -> list[str]:
+    """The settings of an output whose public and internal folders are in two buckets."""
+    return sets(output__path="", output__public=store.uri(RELEASES, name), output__internal=store.uri(INSIDE, name))
+
+
+def certificate_in(store: ServedStore, bucket: str, folder: str) -> dict[str, Any]:
+    """The certificate of a public folder, without its date."""
+    return undated(json.loads(store.get(bucket, f"{folder}/certificate.json")))
 
 
 def write_people(folder: Path) -> Path:
@@ -98,7 +104,10 @@ def release_locally(run_file: Path) -> Certificates:
     inputs = {"parquet": [], "csv": [*AS_CSV, *sets(input__path=str(run_file.parent / "people.csv"))]}
     for kind, source in inputs.items():
         release("release", run_file, *source, *sets(output__path=str(run_file.parent / f"from_{kind}")))
-    made = {kind: undated((run_file.parent / f"from_{kind}/public/certificate.json").read_text()) for kind in inputs}
+    made = {
+        kind: undated(json.loads((run_file.parent / f"from_{kind}/public/certificate.json").read_text()))
+        for kind in inputs
+    }
     return {**made, "delta": {**made["parquet"], "input": {**made["parquet"]["input"], "version": 0}}}
 
 
@@ -122,6 +131,25 @@ def inputs_in(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
         "delta": sets(input__path=store.uri(RAW, "delta"), input__format="delta"),
         "odd delta": sets(input__path=store.uri(RAW, ODD), input__format="delta"),
     }
+
+
+@dataclass(frozen=True)
+class StoredPeople:
+    """The table in a store.
+
+    run_file: of its files on a local disk. inputs: the settings that read it in the store. expected: the certificates
+    of local releases. Both by the format of the input.
+    """
+
+    run_file: Path
+    inputs: Mapping[str, list[str]]
+    expected: Certificates
+
+
+def put_people(store: ServedStore, folder: Path) -> StoredPeople:
+    """Puts the table into a store. folder: of its local files."""
+    run_file = write_people(folder)
+    return StoredPeople(run_file, inputs_in(store, run_file), release_locally(run_file))
 
 
 @contextmanager

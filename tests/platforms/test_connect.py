@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from conftest import draw_people
+from conftest import draw_people, undated
 
 from tclose_spark.io.spark.jars import delta_settings
 
@@ -83,8 +83,7 @@ def tclose(*arguments: object, code: int = 0, **more: str) -> str:
 
 
 def certificate(output: Path) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads((output / "public/certificate.json").read_text())
-    return {**made, "issued": None}
+    return undated(json.loads((output / "public/certificate.json").read_text()))
 
 
 @pytest.fixture(scope="module")

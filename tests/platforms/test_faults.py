@@ -9,8 +9,7 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 from urllib.request import Request, urlopen
@@ -22,14 +21,12 @@ from served_stores import INSIDE, RELEASES, ROOT, S3, ServedStore, serving_store
 from servers import serving
 from standalone import HOST, free_port
 from store_releases import (
-    Certificates,
     Command,
+    StoredPeople,
+    certificate_in,
     command_in,
-    inputs_in,
-    release_locally,
-    sets,
-    undated,
-    write_people,
+    in_two_buckets,
+    put_people,
 )
 
 TOXIPROXY = ROOT / ".venv-go/bin/server"
@@ -90,18 +87,8 @@ def proxy(proxies: Proxy) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_people(tmp_path_factory.mktemp("people"))
-
-
-@pytest.fixture(scope="module")
-def expected(run_file: Path) -> Certificates:
-    return release_locally(run_file)
-
-
-@pytest.fixture(scope="module")
-def inputs(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
-    return inputs_in(store, run_file)
+def people(store: ServedStore, tmp_path_factory: pytest.TempPathFactory) -> StoredPeople:
+    return put_people(store, tmp_path_factory.mktemp("people"))
 
 
 @pytest.fixture(params=["spark", "local"])
@@ -117,13 +104,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def arguments(store: ServedStore, run_file: Path, inputs: Mapping[str, list[str]], name: str) -> list[Any]:
-    output = sets(output__path="", output__public=store.uri(RELEASES, name), output__internal=store.uri(INSIDE, name))
-    return ["release", run_file, *inputs["parquet"], *output]
-
-
-def certificate_in(store: ServedStore, name: str) -> dict[str, Any]:
-    return undated(store.get(RELEASES, f"{name}/certificate.json"))
+def arguments(store: ServedStore, people: StoredPeople, name: str) -> list[Any]:
+    return ["release", people.run_file, *people.inputs["parquet"], *in_two_buckets(store, name)]
 
 
 def require_clear_failure(said: str) -> None:
@@ -133,17 +115,17 @@ def require_clear_failure(said: str) -> None:
 
 
 def test_a_slow_store(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, expected: Certificates
+    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
 ) -> None:
     """Each answer takes 100 to 200 ms, at 200 kB/s."""
     proxy.add("latency", latency=150, jitter=50)
     proxy.add("bandwidth", rate=200)
     tclose(*arguments)
-    assert certificate_in(store, name) == expected["parquet"]
+    assert certificate_in(store, RELEASES, name) == people.expected["parquet"]
 
 
 def test_dropped_connections(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, expected: Certificates
+    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
 ) -> None:
     """Of ten connections, three end within an answer, after 3 kB."""
     proxy.add("limit_data", toxicity=0.3, bytes=3000)
@@ -152,11 +134,11 @@ def test_dropped_connections(
         require_clear_failure(said)
         proxy.mend()
         tclose(*arguments)
-    assert certificate_in(store, name) == expected["parquet"]
+    assert certificate_in(store, RELEASES, name) == people.expected["parquet"]
 
 
 def test_a_store_that_goes_away_during_publication(
-    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, expected: Certificates
+    store: ServedStore, proxy: Proxy, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
 ) -> None:
     """When the first object is public. It comes back when the run has failed."""
     proxy.add("latency", latency=300)
@@ -175,7 +157,7 @@ def test_a_store_that_goes_away_during_publication(
     require_clear_failure(said)
     proxy.mend()
     tclose(*arguments)
-    assert certificate_in(store, name) == expected["parquet"]
+    assert certificate_in(store, RELEASES, name) == people.expected["parquet"]
 
 
 def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, str], bool]:
@@ -190,14 +172,14 @@ def versions(store: ServedStore, bucket: str, folder: str) -> dict[tuple[str, st
 
 
 def test_a_bucket_with_versioning_keeps_staged_rows(
-    store: ServedStore, tclose: Command, arguments: list[Any], name: str, expected: Certificates
+    store: ServedStore, tclose: Command, arguments: list[Any], name: str, people: StoredPeople
 ) -> None:
     """The internal one alone, as old versions that can still be read. The release is as without versioning."""
     enabled = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>"
     for bucket in (RELEASES, INSIDE):
         request(f"{store.url}/{bucket}?versioning", "PUT", enabled)
     tclose(*arguments)
-    assert certificate_in(store, name) == expected["parquet"]
+    assert certificate_in(store, RELEASES, name) == people.expected["parquet"]
     assert not any("staging" in key for key, _ in versions(store, RELEASES, name))
     kept = versions(store, INSIDE, name)
     assert not any("/staging/" in key for (key, _), is_current in kept.items() if is_current)

@@ -7,22 +7,20 @@ Spark, and in one process.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from served_stores import INSIDE, RELEASES, S3, Azure, Google, ServedStore, serving_store
 from store_releases import (
     KILLED,
-    Certificates,
     Command,
+    StoredPeople,
+    certificate_in,
     command_in,
-    inputs_in,
-    release_locally,
+    in_two_buckets,
+    put_people,
     sets,
-    undated,
     watched,
-    write_people,
 )
 
 STAGES = ("profile", "plan", "anonymize", "verify", "report", "publish", "verify")
@@ -37,19 +35,9 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-@pytest.fixture(scope="session")
-def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_people(tmp_path_factory.mktemp("people"))
-
-
-@pytest.fixture(scope="session")
-def expected(run_file: Path) -> Certificates:
-    return release_locally(run_file)
-
-
 @pytest.fixture(scope="module")
-def inputs(store: ServedStore, run_file: Path) -> Mapping[str, list[str]]:
-    return inputs_in(store, run_file)
+def people(store: ServedStore, tmp_path_factory: pytest.TempPathFactory) -> StoredPeople:
+    return put_people(store, tmp_path_factory.mktemp("people"))
 
 
 @pytest.fixture(params=["spark", "local"])
@@ -61,10 +49,6 @@ def engine(request: pytest.FixtureRequest) -> str:
 def tclose(store: ServedStore, engine: str) -> Command:
     """Works on Spark where there are URIs, or in its own process."""
     return command_in(store.environment(by_spark=engine == "spark"))
-
-
-def in_two_buckets(store: ServedStore, name: str) -> list[str]:
-    return sets(output__path="", output__public=store.uri(RELEASES, name), output__internal=store.uri(INSIDE, name))
 
 
 def finished_in(store: ServedStore, public: str, internal: str) -> frozenset[str]:
@@ -80,77 +64,57 @@ def finished_in(store: ServedStore, public: str, internal: str) -> frozenset[str
 
 
 @pytest.mark.parametrize("engine", ["spark"], indirect=True)
-def test_the_same_release_stage_by_stage(
-    store: ServedStore,
-    tclose: Command,
-    run_file: Path,
-    inputs: Mapping[str, list[str]],
-    expected: Certificates,
-) -> None:
+def test_the_same_release_stage_by_stage(store: ServedStore, tclose: Command, people: StoredPeople) -> None:
     """In one bucket; a process without Spark then verifies what Spark published."""
     output = sets(output__path=store.uri(RELEASES, "stages"))
     for stage in STAGES:
-        assert "Traceback" not in tclose(stage, run_file, *inputs["parquet"], *output)
+        assert "Traceback" not in tclose(stage, people.run_file, *people.inputs["parquet"], *output)
     locally = command_in(store.environment(by_spark=False))
-    assert "engine     local: " in locally("verify", run_file, *inputs["parquet"], *output)
-    assert undated(store.get(RELEASES, "stages/public/certificate.json")) == expected["parquet"]
+    assert "engine     local: " in locally("verify", people.run_file, *people.inputs["parquet"], *output)
+    assert certificate_in(store, RELEASES, "stages/public") == people.expected["parquet"]
     finished_in(store, f"{RELEASES}/stages/public", f"{RELEASES}/stages/internal")
 
 
 def test_a_killed_publication_is_finished(
-    store: ServedStore,
-    engine: str,
-    tclose: Command,
-    run_file: Path,
-    inputs: Mapping[str, list[str]],
-    expected: Certificates,
+    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
 ) -> None:
     name = f"killed_{engine}"
     output = in_two_buckets(store, name)
-    tclose("release", run_file, *inputs["parquet"], *output, program=("-c", KILLED), code=-signal.SIGKILL)
+    tclose("release", people.run_file, *people.inputs["parquet"], *output, program=("-c", KILLED), code=-signal.SIGKILL)
     left = store.keys(RELEASES, name)
     assert f"{name}/certificate.json" not in left
     assert any(key.startswith(f"{name}/release/") for key in left)
     assert f"{name}/lock" in left
-    said = tclose("release", run_file, *inputs["parquet"], *output)
+    said = tclose("release", people.run_file, *people.inputs["parquet"], *output)
     assert f"engine     {engine}: " in said
     finished_in(store, f"{RELEASES}/{name}", f"{INSIDE}/{name}")
-    assert undated(store.get(RELEASES, f"{name}/certificate.json")) == expected["parquet"]
+    assert certificate_in(store, RELEASES, name) == people.expected["parquet"]
 
 
 def test_readers_see_a_whole_release_or_no_certificate(
-    store: ServedStore,
-    engine: str,
-    tclose: Command,
-    run_file: Path,
-    inputs: Mapping[str, list[str]],
-    expected: Certificates,
+    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
 ) -> None:
     """While a release from a Delta table replaces one from a CSV file, of which nothing is left."""
     name = f"replaced_{engine}"
     output = in_two_buckets(store, name)
     with watched(store, RELEASES, name) as first:
-        tclose("release", run_file, *inputs["csv"], *output)
-    assert undated(store.get(RELEASES, f"{name}/certificate.json")) == expected["csv"]
+        tclose("release", people.run_file, *people.inputs["csv"], *output)
+    assert certificate_in(store, RELEASES, name) == people.expected["csv"]
     before = finished_in(store, f"{RELEASES}/{name}", f"{INSIDE}/{name}")
     assert {state for state in first if "certificate.json" in state} == {before}
-    assert "--overwrite" in tclose("release", run_file, *inputs["delta"], *output, code=2)
+    assert "--overwrite" in tclose("release", people.run_file, *people.inputs["delta"], *output, code=2)
     with watched(store, RELEASES, name) as second:
-        tclose("release", run_file, *inputs["odd delta"], *output, "--overwrite")
-    assert undated(store.get(RELEASES, f"{name}/certificate.json")) == expected["delta"]
+        tclose("release", people.run_file, *people.inputs["odd delta"], *output, "--overwrite")
+    assert certificate_in(store, RELEASES, name) == people.expected["delta"]
     after = finished_in(store, f"{RELEASES}/{name}", f"{INSIDE}/{name}")
     assert not {key for key in before & after if key.endswith(".parquet")}
     assert [state for state in second if "certificate.json" in state] == [before, after]
     assert any(state & after and "certificate.json" not in state for state in second)
-    assert "the finished release holds" in tclose("verify", run_file, *inputs["odd delta"], *output)
+    assert "the finished release holds" in tclose("verify", people.run_file, *people.inputs["odd delta"], *output)
 
 
 def test_a_lock_of_another_run_is_respected(
-    store: ServedStore,
-    engine: str,
-    tclose: Command,
-    run_file: Path,
-    inputs: Mapping[str, list[str]],
+    store: ServedStore, engine: str, tclose: Command, people: StoredPeople
 ) -> None:
     """Made by a run elsewhere, on either engine."""
     name = f"locked_{engine}"
@@ -160,6 +124,6 @@ def test_a_lock_of_another_run_is_respected(
         b'{"host": "far", "space": "", "pid": 1, "born": "1", "user": "u", "since": "2026-01-01T00:00:00+00:00"}',
     )
     output = sets(output__path=store.uri(RELEASES, name))
-    said = tclose("release", run_file, *inputs["parquet"], *output, code=2)
+    said = tclose("release", people.run_file, *people.inputs["parquet"], *output, code=2)
     assert "is being written by another run: process 1 of u on far" in said
     assert store.keys(RELEASES, name) == [f"{name}/internal/lock"]

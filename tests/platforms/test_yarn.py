@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import test_workers
+from conftest import undated
 from servers import set_by_conf
 from standalone import SPARK_HOME
 from test_cluster import BIN, PACKAGES, ROOT
@@ -104,12 +105,8 @@ def expected(secret: str, conf: Path, open_run: Callable[..., Run], tmp_path_fac
         return pipeline.release(open_run(conf, f"output.path={tmp_path_factory.mktemp('local')}/out"))
 
 
-def told(certificate: dict[str, Any]) -> dict[str, Any]:
-    return {**certificate, "issued": None}
-
-
 def test_in_cluster_mode(in_cluster_mode: dict[str, Any], expected: dict[str, Any], cluster: Hadoop) -> None:
-    assert told(in_cluster_mode) == told(expected)
+    assert undated(in_cluster_mode) == undated(expected)
     assert cluster.shell("-stat", "%a", "/releases/cluster/internal").strip() == "700"
 
 
@@ -127,8 +124,8 @@ def test_in_client_mode_a_release_is_replaced_as_a_whole(
     }
     options = [*set_by_conf(python), "--py-files", zipped]
     made = submit("/releases/client", conf, *options, secret=secret)
-    assert told(made) == told(expected)
+    assert undated(made) == undated(expected)
     again = submit("/releases/client", conf, *options, secret=secret, more="--overwrite")
-    assert told(again) == told(expected)
+    assert undated(again) == undated(expected)
     left = {line.rpartition("/")[2] for line in cluster.shell("-ls", "-C", "/releases/client").split()}
     assert left == {"public", "internal"}
