@@ -12,11 +12,18 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
 from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
-from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw, draw_member
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    RISKS,
+    Partition,
+    Table,
+    draw,
+    draw_member,
+)
 from tclose_spark.table.arrays import Codes, FloatArray
 
 LOOKS = 8  # members that are tried for a swap
-RISKS = 4096  # a power of two
 
 
 @kernel
@@ -24,8 +31,9 @@ def propose(table: Table, partition: Partition, order: Codes, risks: FloatArray,
     """Propose for each row a move to the class of a neighbour, or a swap with one of its members. Returns how many
     proposals were accepted.
 
-    One is accepted if both classes then meet the requirement and the loss plus `price` times the closeness ratios times
-    rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: -log of uniform numbers, shape (RISKS,).
+    One is accepted if both classes then meet the requirement and the loss plus `price` times the weighted closeness
+    ratios times rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: -log of uniform numbers,
+    shape (RISKS,).
     """
     n, accepted = len(partition.of), 0
     for here in range(n):

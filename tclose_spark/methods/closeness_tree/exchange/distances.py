@@ -29,8 +29,8 @@ from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, 
 
 @kernel
 def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> float:
-    """How much the closeness ratio of class c times its rows rises, summed over attributes, when a row of this cell
-    leaves it (side LEAVE) or joins it (JOIN); infinite if c would then fail the requirement.
+    """How much the weighted closeness ratio of class c times its rows rises, summed over attributes, when a row of this
+    cell leaves it (side LEAVE) or joins it (JOIN); infinite if c would then fail the requirement.
     """
     size, total = partition.size[c] + (1 if side == JOIN else -1), 0.0
     if size < table.requirement.k or size >= table.requirement.limits.shape[1]:
@@ -53,10 +53,10 @@ def rise(table: Table, partition: Partition, side: int, c: int, cell: int) -> fl
         if table.metric[s] == ORDERED:
             if not partition.fresh[side, c, s]:
                 update_rises(table, partition, side, c, s, size)
-            total += partition.rises[side, c, column]
+            total += partition.weight[c, s] * partition.rises[side, c, column]
         else:
             after = numerator_after(table, partition, side, c, column, s, size)
-            total += float(np.float32(rise_to(table, partition, c, s, after, limit)))
+            total += partition.weight[c, s] * float(np.float32(rise_to(table, partition, c, s, after, limit)))
     return total
 
 
@@ -84,8 +84,24 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
         limit = table.requirement.limits[s, partition.size[c]]
         if limit != ANYTHING:
             after = swapped_numerator(table, partition, c, s, out, into)
-            total += rise_to(table, partition, c, s, after, limit)
+            total += partition.weight[c, s] * rise_to(table, partition, c, s, after, limit)
     return total
+
+
+@kernel
+def holds(table: Table, partition: Partition, c: int) -> bool:
+    """Whether class c has no rows, or meets the requirement."""
+    size = partition.size[c]
+    if 0 < size < table.requirement.k:
+        return False
+    for s in range(table.column.shape[1] if size > 0 else 0):
+        if partition.present[c, s] < table.requirement.distinct[s] or not within_caps(
+            table, partition, c, -1, -1, s, size
+        ):
+            return False
+        if partition.total[c, s] > table.requirement.limits[s, size]:
+            return False
+    return True
 
 
 @kernel

@@ -19,7 +19,7 @@ LOOKS = 8  # to either side
 @kernel
 def merge_all(table: Table, partition: Partition, order: Codes, price: float) -> int:
     """Each class in turn joins the class near one of its members, drawn at random, with which the loss plus `price`
-    times the closeness ratios times rows falls most, if any. Returns how many did.
+    times the weighted closeness ratios times rows falls most, if any. Returns how many did.
 
     order: lexicographic, shape (n,). Two classes that meet the requirement meet it together. A class that joined
         another stays without rows.
@@ -48,8 +48,8 @@ def merge_all(table: Table, partition: Partition, order: Codes, price: float) ->
 
 @kernel
 def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: float, least: float) -> float:
-    """How much the loss plus `price` times the closeness ratios times rows rises if classes c and d are merged; or a
-    number that it exceeds, if this is `least` or more.
+    """How much the loss plus `price` times the weighted closeness ratios times rows rises if classes c and d are
+    merged; or a number that it exceeds, if this is `least` or more.
     """
     both = 0.0
     for j in range(table.quasi.shape[1]):
@@ -58,19 +58,24 @@ def change_by_merge(table: Table, partition: Partition, c: int, d: int, price: f
     change = partition.size[c] * (both - partition.width[c]) + partition.size[d] * (both - partition.width[d])
     bound = change
     for s in range(table.column.shape[1]):
-        bound -= price * table.share[s] * (partition.total[c, s] + partition.total[d, s])
+        weighted = partition.weight[c, s] * partition.total[c, s] + partition.weight[d, s] * partition.total[d, s]
+        bound -= price * table.share[s] * weighted
     if bound >= least:
         return float(bound)
     size = partition.size[c] + partition.size[d]
     for s in range(table.column.shape[1]):
-        separate = partition.total[c, s] + partition.total[d, s]
-        change += price * table.share[s] * (numerator_of_two(table, partition, d, c, 1, s, size) - separate)
+        own, other = partition.weight[c, s], partition.weight[d, s]
+        weighted = (own + other) / 2 * numerator_of_two(table, partition, d, c, 1, s, size)
+        weighted -= own * partition.total[c, s] + other * partition.total[d, s]
+        change += price * table.share[s] * weighted
     return float(change)
 
 
 @kernel
 def merge(table: Table, partition: Partition, c: int, d: int) -> None:
-    """The members of class c become members of class d, which has room."""
+    """The members of class c become members of class d, which has room and gets the mean of both weights."""
+    for s in range(table.column.shape[1]):
+        partition.weight[d, s] = (partition.weight[c, s] + partition.weight[d, s]) / 2
     while partition.size[c] > 0:
         row = partition.member[partition.start[c] + partition.size[c] - 1]
         partition.size[c] -= 1

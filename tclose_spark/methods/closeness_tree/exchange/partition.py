@@ -18,6 +18,7 @@ from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED, Re
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 LEAVE, JOIN = 0, 1
+RISKS = 4096  # a power of two
 
 
 @structure
@@ -72,6 +73,8 @@ class Partition(NamedTuple):
     excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
     rises: NDArray[np.float32]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
     fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
+    # How much the closeness ratio counts of what it counts in other classes, shape (classes, attributes).
+    weight: FloatArray
     old: Codes  # to work in, as member
     old_start: IntArray  # to work in, as start
     rank: Codes  # to work in: the place of each row in an order, shape (n,)
@@ -158,6 +161,7 @@ def make_partition(table: Table, classes: IntArray, seed: int, spare: int = 0) -
         excess=np.zeros((groups, columns), np.int64),
         rises=np.zeros((2, groups, columns), np.float32),
         fresh=np.zeros((2, groups, attributes), np.bool_),
+        weight=np.ones((groups, attributes)),
         old=old,
         old_start=old_start,
         rank=rank,

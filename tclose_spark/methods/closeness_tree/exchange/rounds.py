@@ -1,12 +1,13 @@
 """Exchange: rows move and swap between near classes, so that labels get narrower while every class meets the
 requirement.
 
-Greedy sweeps come first, with most of the gain for little work. Then annealing and sweeps alternate. At times, classes
-with enough rows are split, and near ones are merged.
+Greedy sweeps come first, with most of the gain for little work. Then annealing, changes of boxes and sweeps alternate.
+At times, classes with enough rows are split, near ones are merged, and some are dissolved.
 
 The loss alone is not the objective: classes at their t cannot take rows by which they would gain. So at first the
 closeness ratio has a price, and becoming more like the table is worth some width. The price falls to zero, and the room
 that it made is used. It is the multiplier of the constraint (Lagrangian relaxation), but no class ever breaks its t.
+With annealing, each class has a price of its own: it rises where t keeps rows out, and falls where it does not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, prop
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
+from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.methods.rows_in_work import step
@@ -30,6 +32,9 @@ PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
 SPLITS = 4  # sweeps between splits
 PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
+LIMITING = 0.85  # a closeness ratio above which single rows hardly can join
+WEIGHTS = (0.1, 5.0)  # of a closeness ratio
+DISSOLVES = 8  # rounds between attempts to dissolve classes
 PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
@@ -40,7 +45,7 @@ def exchange(block: Block, classes: IntArray, sweeps: int, anneal: int, seed: in
 
     classes: from 0 without gaps, near ones in succession, shape (n,); so is the result, except for classes split off.
     sweeps: passes of moves and swaps of all rows.
-    anneal: rounds after them, each with a proposal for every row and a sweep.
+    anneal: rounds after them, each with a proposal for every row, changes of boxes and a sweep.
     """
     if not len(classes) or not sweeps + anneal:
         return classes.astype(np.int64)
@@ -101,11 +106,19 @@ def _sweep(table: Table, partition: Partition, orders: Codes, number: int, price
 
 
 def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> None:
-    """Proposals and sweeps alternate while the temperature falls. Then sweeps go on as long as they pay."""
+    """Proposals, changes of boxes and sweeps alternate while the temperature falls. Then sweeps go on as long as they
+    pay.
+    """
     risks = make_risks()
     for number in range(rounds):
         heat, price = HOT * (COLD / HOT) ** (number / rounds), _falling(FULL_PRICE, number, PRICED * rounds)
-        propose(table, partition, orders[number * STRIDE % len(orders)], risks, round(heat, 9), price)
+        heat, order = round(heat, 9), orders[2 * (number % (len(orders) // 2))]
+        if number:
+            weigh(table, partition)
+        propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
+        reshape(table, partition, order, risks, heat, price)
+        if number % DISSOLVES == 0:
+            dissolve_all(table, partition, order, risks, heat, price)
         _sweep(table, partition, orders, number, price)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:
@@ -114,6 +127,15 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
             _sweep(table, partition, orders, number, 0.0)
             number += 1
         after = loss(partition)
+
+
+def weigh(table: Table, partition: Partition) -> None:
+    """Closeness ratios near 1 count more than before, and those that do not limit their class count less (a subgradient
+    step for the multiplier of each constraint).
+    """
+    ratios = partition.total * table.share / np.maximum(partition.size, 1)[:, None]
+    steps = ((1 + ratios) / (1 + LIMITING)) ** 2
+    partition.weight[:] = np.clip(partition.weight * steps, *WEIGHTS)
 
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:

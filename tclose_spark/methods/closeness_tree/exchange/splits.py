@@ -137,5 +137,7 @@ def cut_off(table: Table, partition: Partition, c: int, free: int, rows: int) ->
         partition.of[partition.member[at]] = free
     for at in range(partition.size[c]):
         partition.place[partition.member[partition.start[c] + at]] = at
+    for s in range(table.column.shape[1]):
+        partition.weight[free, s] = partition.weight[c, s]
     count_class(table, partition, free)
     count_class(table, partition, c)

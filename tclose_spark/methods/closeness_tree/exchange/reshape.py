@@ -1,0 +1,236 @@
+"""Reshaping: several rows change their class at once, so that a box changes as it cannot with single rows.
+
+A wider box costs every row of the class, and pays only when many rows have joined. A narrower box pays only when the
+last row at its end has left. A class of the least size can lose no row, but it can lose all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tclose_spark.kernels import kernel
+from tclose_spark.kernels.widths import width
+from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, covers, scan
+from tclose_spark.methods.closeness_tree.exchange.changes import move
+from tclose_spark.methods.closeness_tree.exchange.distances import holds, rise
+from tclose_spark.methods.closeness_tree.exchange.partition import (
+    JOIN,
+    LEAVE,
+    RISKS,
+    Partition,
+    Table,
+    draw,
+    draw_member,
+    rank_rows,
+)
+from tclose_spark.table.arrays import Codes, FloatArray
+
+PASSES = 4  # in a round, over all classes
+NEAR = 64  # rows on either side among which a class looks for those that would join it
+LOOKS_OF_ROW, LOOKS_OF_CLASS = 16, 32  # rows on either side whose classes may take a row: of a shrunk, a dissolved one
+MOST_AT_END = 8  # rows that may leave an end of a box
+MOST_DISSOLVED = 200  # rows of a class that may be dissolved
+PAYING = 0.5  # about the share of the rows that would gain by joining a class that it can take
+ANY = -1  # no quasi-identifier
+
+
+@kernel
+def reshape(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
+    """Each class in turn may lose one end of its box, and may extend its box. Returns how many did.
+
+    order: lexicographic, shape (n,). A change is made if all classes then meet the requirement, and the loss plus
+    `price` times the weighted closeness ratios times rows rises by at most heat x risk.
+    """
+    changed = 0
+    rank_rows(partition, order)
+    for _ in range(PASSES):
+        for c in range(len(partition.size)):
+            if partition.size[c] > 0:
+                z = draw(partition.random)
+                changed += shrink(table, partition, order, c, z, heat * risks[(z >> 24) & (RISKS - 1)], price)
+            if partition.size[c] > 0:
+                z = draw(partition.random)
+                changed += extend(table, partition, order, c, z, heat * risks[(z >> 24) & (RISKS - 1)], price)
+    return changed
+
+
+@kernel
+def dissolve_all(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
+    """Each class in turn is dissolved if near classes can take all its rows, as in `reshape`. Returns how many were."""
+    dissolved = 0
+    rank_rows(partition, order)
+    for c in range(len(partition.size)):
+        if 0 < partition.size[c] <= MOST_DISSOLVED:
+            allowed = heat * risks[(draw(partition.random) >> 24) & (RISKS - 1)]
+            budget = allowed + cost(table, partition, c, price)
+            dissolved += scatter(table, partition, order, c, ANY, 0, LOOKS_OF_CLASS, budget, allowed, price)
+    return dissolved
+
+
+@kernel
+def cost(table: Table, partition: Partition, c: int, price: float) -> float:
+    """The loss of class c plus `price` times its weighted closeness ratio times rows."""
+    total = 0.0
+    for s in range(table.column.shape[1]):
+        total += partition.weight[c, s] * table.share[s] * partition.total[c, s]
+    return float(partition.size[c] * partition.width[c] + price * total)
+
+
+@kernel
+def shrink(table: Table, partition: Partition, order: Codes, c: int, z: int, allowed: float, price: float) -> bool:
+    """The rows at one end of the box of class c, drawn by z, leave it for near classes (see `scatter`)."""
+    j, upper = ((z & 0xFFFF) * table.quasi.shape[1]) >> 16, (z >> 20) & 1
+    low, high = partition.low[c, j], partition.high[c, j]
+    rows = partition.high_rows[c, j] if upper else partition.low_rows[c, j]
+    if low == high or rows > MOST_AT_END:
+        return False
+    if (partition.high_next[c, j] if upper else partition.low_next[c, j]) == UNKNOWN:
+        scan(table, partition, c, j)
+    code = high if upper else low
+    left = (low, partition.high_next[c, j]) if upper else (partition.low_next[c, j], high)
+    narrower = partition.width[c] - partition.wide[c, j] + width(j, left[0], left[1], table.widths)
+    budget = allowed + partition.size[c] * partition.width[c] - (partition.size[c] - rows) * narrower
+    return scatter(table, partition, order, c, j, code, LOOKS_OF_ROW, budget, allowed, price)
+
+
+@kernel
+def scatter(
+    table: Table,
+    partition: Partition,
+    order: Codes,
+    c: int,
+    j: int,
+    code: int,
+    looks: int,
+    budget: float,
+    allowed: float,
+    price: float,
+) -> bool:
+    """Each row of class c with this code in quasi-identifier j (ANY: each row) moves to the cheapest near class that
+    covers it. They stay where they are if class c would then fail the requirement or costs rise by more than `allowed`.
+
+    budget: what the rows may cost in other classes; so much is known before the first one moves.
+    """
+    for at in range(partition.start[c], partition.start[c] + partition.size[c]):
+        row = partition.member[at]
+        if j == ANY or table.quasi[row, j] == code:
+            budget -= cheapest(table, partition, order, row, looks, price)[1]
+            if budget < 0:
+                return False
+    before, change, moved = cost(table, partition, c, price), 0.0, 0
+    for at in range(partition.size[c] - 1, -1, -1):  # a row that leaves gives its place to one that was looked at
+        row = partition.member[partition.start[c] + at]
+        if j == ANY or table.quasi[row, j] == code:
+            d, more = cheapest(table, partition, order, row, looks, price)
+            change += more
+            if change == np.inf:
+                break
+            move(table, partition, row, d)
+            partition.old[2 * moved], partition.old[2 * moved + 1] = row, c
+            moved += 1
+    if change + cost(table, partition, c, price) - before <= allowed and holds(table, partition, c):
+        return True
+    undo(table, partition, moved)
+    return False
+
+
+@kernel
+def cheapest(table: Table, partition: Partition, order: Codes, row: int, looks: int, price: float) -> tuple[int, float]:
+    """(the class near the row, other than its own, that covers it and costs least with it; what the row costs there:
+    infinite if there is none).
+    """
+    c, cell, place = partition.of[row], table.cell[row], partition.rank[row]
+    best, least, last = -1, np.inf, c
+    for there in range(max(place - looks, 0), min(place + looks + 1, len(order))):
+        d = partition.of[order[there]]
+        if d in (c, last):
+            continue
+        last = d
+        room = partition.size[d] < partition.room[d]
+        if partition.width[d] < least and room and covers(partition, d, table.quasi[row]):
+            joined = partition.width[d] + price * rise(table, partition, JOIN, d, cell)
+            if joined < least:
+                best, least = d, joined
+    return best, least
+
+
+@kernel
+def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, allowed: float, price: float) -> bool:
+    """The box of class d is extended to cover a near row of a wider class, and this and other rows join, unless costs
+    rise by more than `allowed`.
+    """
+    at, j = row_beside(table, partition, order, d, 1 if z & 1 else -1)
+    if at < 0:
+        return False
+    code = table.quasi[order[at], j]
+    low, high = min(code, partition.low[d, j]), max(code, partition.high[d, j])
+    wider = partition.width[d] - partition.wide[d, j] + width(j, low, high, table.widths)
+    found, gain = 0, 0.0
+    for there in range(max(at - NEAR, 0), min(at + NEAR + 1, len(order))):
+        row = order[there]
+        c = partition.of[row]
+        if c != d and partition.width[c] > wider and covers_but(partition, d, table.quasi[row], j, low, high):
+            gain += partition.width[c] - wider
+            partition.old[2 * found] = row
+            found += 1
+    if partition.size[d] * (wider - partition.width[d]) - PAYING * gain > allowed:
+        return False
+    change, moved = 0.0, 0
+    for at in range(found):
+        row = partition.old[2 * at]
+        c, cell = partition.of[row], table.cell[row]
+        ratios = rise(table, partition, LEAVE, c, cell)
+        if ratios < np.inf and partition.size[d] < partition.room[d]:
+            ratios += rise(table, partition, JOIN, d, cell)
+        if ratios == np.inf or price * ratios > partition.width[c] - wider or partition.size[d] >= partition.room[d]:
+            continue
+        change += price * ratios
+        change -= partition.size[c] * partition.width[c] + partition.size[d] * partition.width[d]
+        move(table, partition, row, d)
+        change += partition.size[c] * partition.width[c] + partition.size[d] * partition.width[d]
+        partition.old[2 * moved], partition.old[2 * moved + 1] = row, c
+        moved += 1
+    if change <= allowed:
+        return moved > 0
+    undo(table, partition, moved)
+    return False
+
+
+@kernel
+def row_beside(table: Table, partition: Partition, order: Codes, d: int, step: int) -> tuple[int, int]:
+    """(the place of the first row from a random member of class d on, in steps, that is in a wider class and outside
+    the box of d in one quasi-identifier only; that quasi-identifier); (-1, -1) if there is none near.
+    """
+    at = partition.rank[partition.member[partition.start[d] + draw_member(partition, d)]]
+    for _ in range(NEAR):
+        at += step
+        if at < 0 or at >= len(order):
+            break
+        row, outside, where = order[at], 0, -1
+        if partition.of[row] == d or partition.width[partition.of[row]] <= partition.width[d]:
+            continue
+        for j in range(table.quasi.shape[1]):
+            if table.quasi[row, j] < partition.low[d, j] or table.quasi[row, j] > partition.high[d, j]:
+                outside, where = outside + 1, j
+                if outside > 1:
+                    break
+        if outside == 1:
+            return at, where
+    return -1, -1
+
+
+@kernel
+def covers_but(partition: Partition, d: int, codes: Codes, j: int, low: int, high: int) -> bool:
+    """Whether the box of class d covers these codes, if it is from low to high in quasi-identifier j, shape (q,)."""
+    for i in range(codes.shape[0]):
+        least, most = (low, high) if i == j else (partition.low[d, i], partition.high[d, i])
+        if codes[i] < least or codes[i] > most:
+            return False
+    return True
+
+
+@kernel
+def undo(table: Table, partition: Partition, moved: int) -> None:
+    """Move `moved` rows back: partition.old has each row and the class that it came from, in turns."""
+    for at in range(moved - 1, -1, -1):
+        move(table, partition, partition.old[2 * at], partition.old[2 * at + 1])
