@@ -37,7 +37,7 @@ EFFORTS = {
     "fast": Effort(trees=1, sweeps=6, heats=((1, 0),), sample_rows=400_000, rows_per_task=200_000),
     "balanced": Effort(trees=3, sweeps=4, heats=((1, 50),), sample_rows=1_000_000, rows_per_task=80_000),
     "thorough": Effort(
-        trees=len(GROWTHS), sweeps=8, heats=((9, 13), (3, 130), (1, 2600)), sample_rows=1_000_000, rows_per_task=1
+        trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3000)), sample_rows=1_000_000, rows_per_task=1
     ),
 }
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from tclose_spark.methods.blocks.block import Block
+from tclose_spark.methods.blocks.requirement import ORDERED
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
@@ -34,7 +35,7 @@ SPLITS = 4  # sweeps between splits
 PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
 LIMITING = 0.85  # a closeness ratio above which single rows hardly can join
 WEIGHTS = (0.1, 5.0)  # of a closeness ratio
-DISSOLVES = 8  # rounds between attempts to dissolve classes
+DISSOLVES = 6  # how often classes may be dissolved
 PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
@@ -117,7 +118,7 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
             weigh(table, partition)
         propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
         reshape(table, partition, order, risks, heat, price)
-        if number % DISSOLVES == 0:
+        if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
         _sweep(table, partition, orders, number, price)
     before, after, number = np.inf, loss(partition), 0
@@ -131,11 +132,11 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 
 def weigh(table: Table, partition: Partition) -> None:
     """Closeness ratios near 1 count more than before, and those that do not limit their class count less (a subgradient
-    step for the multiplier of each constraint).
+    step for the multiplier of each constraint). Not those of ordered attributes: they change little with a row.
     """
     ratios = partition.total * table.share / np.maximum(partition.size, 1)[:, None]
     steps = ((1 + ratios) / (1 + LIMITING)) ** 2
-    partition.weight[:] = np.clip(partition.weight * steps, *WEIGHTS)
+    partition.weight[:] = np.where(table.metric == ORDERED, 1, np.clip(partition.weight * steps, *WEIGHTS))
 
 
 def make_orders(table: Table, pairs: int, seed: int) -> Codes:
