@@ -83,3 +83,11 @@ def test_a_name_that_the_release_makes_is_refused_in_any_case(make_run: Callable
     run = make_run(table, quasi=quasi, insensitive_attributes=[name], output={"keep_linked": True}, k=2)
     with pytest.raises(InputError, match=f"column '{name}': the release makes a column of this name"):
         pipeline.profile(run)
+
+
+@pytest.mark.parametrize("name", ["ZIP/PLZ", ".zip", "zip_" * 75])
+def test_a_column_whose_name_no_file_can_have_gets_a_built_hierarchy(make_run: Callable[..., Run], name: str) -> None:
+    table = {name: [f"1{i % 4}{i % 3}" for i in range(ROWS)], "disease": ["flu", "gout"] * (ROWS // 2)}
+    run = make_run(table, quasi={name: {"hierarchy": {"prefix": 1}}}, sensitive={"disease": {"t": "0.9"}})
+    pipeline.release(run)
+    assert pipeline.verify(run, finished=True).holds

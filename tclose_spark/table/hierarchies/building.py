@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +18,7 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 HIERARCHIES, RELEASED_HIERARCHIES = "hierarchies", "released_hierarchies"
 """The folders of those that were built: of all values, and where rows are suppressed of what is released."""
+LONGEST_FILE_NAME = 200  # bytes, without the ending; file systems allow 255
 HOMELESS = {
     "intervals": "not numeric; correct them, or use another form",
     "dates": "neither a date (such as 2024-02-29) nor a time; correct them, or use another form",
@@ -40,16 +43,12 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
     """The built hierarchies of these columns, by column. counts: the rows of each value, by column.
 
     Raises:
-        InputError: if a value does not fit the form, or cannot be written to a file.
+        InputError: if a value does not fit the form.
     """
     trees = {}
     for name, (builder, key) in built_columns(attributes).items():
         if name not in counts:
             continue
-        if "/" in name or name.startswith("."):
-            raise InputError(
-                f"{key}: it is written to a file of the column's name, which {name!r} cannot be; rename it"
-            )
         settings = settings_of(attributes, name)
         numeric = isinstance(settings, QuasiIdentifier) and settings.reads_numbers
         trees[name] = with_missing(build_hierarchy(builder, counts[name], name, key, numeric), settings, key)
@@ -57,8 +56,15 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
 
 
 def file_of(name: str, folder: str = HIERARCHIES) -> str:
-    """The internal file of a column's built hierarchy."""
-    return f"{folder}/{name}.csv"
+    """The internal file of a column's built hierarchy. Its name escapes what the name of a file cannot have.
+
+    >>> file_of("ZIP/PLZ")
+    'hierarchies/ZIP%2FPLZ.csv'
+    """
+    plain = re.sub(r"^\.|/", lambda found: f"%{ord(found[0]):02X}", name)
+    if len(plain.encode()) > LONGEST_FILE_NAME:
+        plain = hashlib.sha256(name.encode()).hexdigest()
+    return f"{folder}/{plain}.csv"
 
 
 def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | SensitiveAttribute:
