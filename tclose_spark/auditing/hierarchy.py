@@ -94,7 +94,8 @@ def outline_lines(outline: Outline, column: str, depth: int | None, most: int) -
 
 def _tree(node: OutlineNode, depth: int | None, most: int) -> Tree:
     """A node and the tree below it, limited to `depth` levels and `most` children per node."""
-    what = f"{node.label}  {node.rows:,} rows" + (f", {node.leaves:,} values" if node.children else "")
+    values = f", {node.leaves:,} value{'' if node.leaves == 1 else 's'}" if node.children else ""
+    what = f"{node.label}  {node.rows:,} rows{values}"
     tree = Tree(Text(what))
     if depth == 0:
         return tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ KNOWN_SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), frequency=3, beta=2, order=frequency or order=low|mid|high, "
     "equal_width=10 or step=1, missing=lowest (or highest, leaf), hierarchy=FILE"
 )
+DISTANCE = re.compile(r":((?:equal|ordered|hierarchical)(?::.*)?)$", re.DOTALL)
 
 
 class AuditQuestion(Section):
@@ -229,7 +231,8 @@ def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, A
     """
     attributes: dict[str, dict[str, Any]] = {}
     for text in texts:
-        name, _, rest = text.partition(":")
+        known = DISTANCE.search(text)  # a name may have colons
+        name, rest = (text[: known.start()], known[1]) if known else text.partition(":")[::2]
         distance, _, settings = rest.partition(":")
         if not name:
             raise ConfigurationError(

@@ -741,6 +741,11 @@ TWO = {"130**": "1 Pisa, 1 Lyon", "148**": "1 Pisa, 1 Lyon"}
 
 # what is wrong: (table, what is asked, what the message says)
 REFUSED: dict[str, tuple[Classes, list[str], list[str]]] = {
+    "a missing value that has no place in the order": (
+        {**TWO, "149**": "1 Oslo, 1 missing"},
+        ["-q", "zip", "-s", "disease:ordered"],
+        ["'disease' is missing in 1 rows", "lowest or highest (with --sensitive: missing=lowest)"],
+    ),
     "a value that its hierarchy lacks": (
         {**TWO, "149**": "2 Oslo"},
         ["-q", "zip", "-s", "disease:hierarchical:t=0.2,hierarchy={cities}"],

@@ -230,6 +230,13 @@ def test_several_sensitive_attributes():
     }
 
 
+@pytest.mark.parametrize("column", ["Diagnose: main", "a:b:c", "equal:ity"])
+def test_a_sensitive_column_may_have_colons_in_its_name(column: str):
+    assert parse_sensitive([f"{column}:ordered:recursive=3:2"], HERE) == {
+        column: {"distance": "ordered", "l": {"recursive": {"c": "3", "l": 2}}}
+    }
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [

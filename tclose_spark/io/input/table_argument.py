@@ -89,9 +89,8 @@ def as_typed() -> Iterator[None]:
             .replace("input.format: ", "--format ")
             .replace("input.format", "--format")
         )
-        error.args = (
-            re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text),
-        )
+        text = re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text)
+        error.args = (re.sub(r"\.missing: (lowest|leaf).*", r"\g<0> (with --sensitive: missing=\1)", text),)
         raise
 
 
