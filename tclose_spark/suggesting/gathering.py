@@ -202,7 +202,7 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     except InputError as error:
         raise unread(error, source) from None
     header = source.format == "csv" and source.options.get("header", "").lower() == "true"
-    if header and 2 * sum(not is_name(name) for name in names) > len(names):
+    if header and 2 * sum(not is_name(name) for name in names) >= len(names):
         raise InputError(
             f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
             "give --option header=false"

@@ -354,7 +354,8 @@ def test_bins_are_intervals(label: str, low: Fraction, high: Fraction):
 
 
 @pytest.mark.parametrize(
-    "label", ["5s", "59-50", "2001-02", "a-b", "20-29-39", "+", "<", "C++", "12 Main", "06108-1234"]
+    "label",
+    ["5s", "59-50", "2001-02", "a-b", "20-29-39", "+", "<", "C++", "12 Main", "06108-1234", "9" * 400, "[1, 1e400]"],
 )
 def test_what_is_no_bin_is_a_text(label: str):
     facts = LabelFacts()

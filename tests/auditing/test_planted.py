@@ -810,6 +810,17 @@ def test_what_is_wrong_is_named(tclose: Command, tmp_path: Path, case: tuple[Cla
         assert text in " ".join(error.split())
 
 
+def test_an_audit_measures_numbers_that_no_float_holds(tclose: Command, tmp_path: Path) -> None:
+    path = written(tmp_path, columns_of({"1": "1 flu, 1 gout", "9" * 400: "1 flu, 1 gout"}))
+    assert tclose("audit", path, "-q", "zip", "-s", "disease", "--k", 2)[0] == 0
+
+
+def test_an_option_is_named_where_it_was_typed(tclose: Command, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("zip,disease\n1,flu\n2\n")
+    code, _, error = tclose("audit", tmp_path / "people.csv", "-q", "zip", "-s", "disease")
+    assert (code, "set --option (sep, quote," in " ".join(error.split())) == (2, True)
+
+
 # What the audit does not yet do right
 
 

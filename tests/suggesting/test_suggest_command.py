@@ -105,8 +105,9 @@ def test_a_table_that_is_not_there_is_reported_before_spark_starts(
     assert (code, "people.csv does not exist (read as csv; --format says another)" in err) == (2, True), err
 
 
-def test_a_first_line_that_is_a_record_is_refused(tclose: Command, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text(f"31,1,730173,{CANARY}\n" + "32,2,5,x\n" * 20)
+@pytest.mark.parametrize("record", [f"31,1,730173,{CANARY}", f"31,{CANARY},730173,{CANARY}2"])
+def test_a_first_line_that_is_a_record_is_refused(tclose: Command, tmp_path: Path, record: str) -> None:
+    (tmp_path / "people.csv").write_text(f"{record}\n" + "32,2,5,x\n" * 20)
     code, out, err = tclose("suggest", tmp_path / "people.csv", "--output", tmp_path / "my.yaml")
     assert (code, "--option header=false" in err) == (2, True), err
     assert CANARY not in out + err

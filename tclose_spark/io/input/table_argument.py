@@ -88,6 +88,7 @@ def as_typed() -> Iterator[None]:
             .removeprefix("input.path: ")
             .replace("input.format: ", "--format ")
             .replace("input.format", "--format")
+            .replace("input.options (", "--option (")
         )
         text = re.sub(r"input\.options\.(\w+)(: )?", lambda key: f"--option {key[1]}{'=' if key[2] else ''}", text)
         error.args = (re.sub(r"\.missing: (lowest|leaf).*", r"\g<0> (with --sensitive: missing=\1)", text),)
