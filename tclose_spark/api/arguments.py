@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import is_frame, is_spark
@@ -148,7 +150,12 @@ def _plain(part: Any) -> Any:
         }
     if isinstance(part, Mapping):
         return {key: _plain(value) for key, value in part.items()}
-    return [_plain(value) for value in part] if isinstance(part, list | tuple) else part
+    return [_plain(value) for value in part] if isinstance(part, list | tuple) else as_python(part)
+
+
+def as_python(value: Any) -> Any:
+    """A number of numpy as one of Python; everything else unchanged."""
+    return value.item() if isinstance(value, np.number) else value
 
 
 def complete_tree(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose_spark.api.arguments import Spec, Table, in_memory, path_of, reader_options, tree_of
+from tclose_spark.api.arguments import Spec, Table, as_python, in_memory, path_of, reader_options, tree_of
 from tclose_spark.api.errors import on_command_line, translate_errors
 from tclose_spark.api.session import choose, on_engine, working
 from tclose_spark.auditing.question import (
@@ -28,7 +28,7 @@ from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import FRAME, Input
 
-Columns = Sequence[str] | Mapping[str, Any]
+Columns = Collection[str] | Mapping[str, Any] | None
 """Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
 attribute."""
 
@@ -82,7 +82,7 @@ def audit(
     background: Table | None = None,
     population: Any = None,
     threshold: Any = None,
-    earlier: Table | Sequence[Table] = (),
+    earlier: Table | Sequence[Table] | None = (),
     classes_output: str | PathLike[str] | None = None,
     supersets: int = 100_000,
     attacks: bool = True,
@@ -146,7 +146,7 @@ def audit(
         return audit_table(judged, question, None, compared, people, *options, population, former)
 
     tables = (table, reference, background, people_of)
-    former = [*earlier] if isinstance(earlier, list | tuple) else [earlier]
+    former = [*earlier] if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier]
     found = _on_engine("audit", engine, question, tables, format, options, judge, target, former)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
@@ -247,6 +247,7 @@ def _question(
     **asked: Any,
 ) -> AuditQuestion:
     """The question about these columns, or about those of a spec."""
+    asked = {key: as_python(value) for key, value in asked.items()}
     if spec is not None:
         if quasi_identifiers or sensitive or hierarchies:
             raise ConfigurationError(
@@ -275,17 +276,24 @@ def _question(
 
 def _settings(columns: Columns, what: str) -> dict[str, dict[str, Any]]:
     """Settings by column."""
-    if isinstance(columns, str):
-        raise ConfigurationError(f"{what} is a text; expected a list of columns, or a dict of their settings")
+    if columns is None:
+        return {}
+    if isinstance(columns, str) or not isinstance(columns, Collection):
+        given = "a text" if isinstance(columns, str) else f"of type {type(columns).__name__}"
+        raise ConfigurationError(f"{what} is {given}; expected a list of columns, or a dict of their settings")
     if not isinstance(columns, Mapping):
         if len(set(columns)) < len(columns):
             raise ConfigurationError(f"{what}: a column is listed twice")
         return {name: {} for name in columns}
-    return {name: _setting(value) for name, value in columns.items()}
+    return {name: _setting(value, f"{what}.{name}") for name, value in columns.items()}
 
 
-def _setting(value: Any) -> dict[str, Any]:
+def _setting(value: Any, what: str) -> dict[str, Any]:
     if isinstance(value, Section):
         given = {key: getattr(value, key) for key in value.model_fields_set}
         return {key: part for key, part in given.items() if part is not None}
+    if not isinstance(value, str | Mapping | None):
+        raise ConfigurationError(
+            f"{what} is of type {type(value).__name__}; expected a distance, or a dict of settings"
+        )
     return {"distance": value} if isinstance(value, str) else dict(value or {})

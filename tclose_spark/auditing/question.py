@@ -16,6 +16,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
+from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Exact, Section
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
@@ -24,6 +25,7 @@ KNOWN_SETTINGS = (
     "t=0.1, l=3, entropy=2.5, recursive=3:2 (c:l), frequency=3, beta=2, order=frequency or order=low|mid|high, "
     "equal_width=10 or step=1, missing=lowest (or highest, leaf), hierarchy=FILE"
 )
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 DISTANCE = re.compile(r":((?:equal|ordered|hierarchical)(?::.*)?)$", re.DOTALL)
 
 
@@ -32,8 +34,8 @@ class AuditQuestion(Section):
 
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)
-    k: Annotated[int, Field(ge=1)] | None = None
-    n: Annotated[int, Field(ge=1)] | None = None
+    k: Count | None = None
+    n: Count | None = None
     """Classes must be close to a natural superset of at least n records instead of the whole table."""
     joint: tuple[JointCloseness, ...] = ()
     """Closeness of several sensitive attributes together."""

@@ -62,7 +62,7 @@ class Outcome:
         if self.state != "released":
             return f"{named}: {self.state}"
         loss, classes = self.figures["ncp"], self.figures["classes"]
-        return f"{named}: NCP {loss:.4f}, {classes:,} classes, {self.seconds:.1f} s of CPU"
+        return f"{named}: NCP {loss:.4f}, {classes:,} class{'' if classes == 1 else 'es'}, {self.seconds:.1f} s of CPU"
 
 
 def t_text(t: str) -> str:

@@ -24,7 +24,14 @@ from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, kno
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.people import PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
-from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, check_date_format, parse_moment, parse_number
+from tclose_spark.runfile.quantities import (
+    CODES_A_DAY,
+    LARGEST_COUNT,
+    Calendar,
+    check_date_format,
+    parse_moment,
+    parse_number,
+)
 from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
@@ -226,7 +233,7 @@ class Recursive(Section):
 
     c: Annotated[Exact, AfterValidator(_positive)]
     """The factor c."""
-    l: Annotated[int, Field(ge=2)]  # noqa: E741 - the field's name for it
+    l: Annotated[int, Field(ge=2, le=LARGEST_COUNT)]  # noqa: E741 - the field's name for it
     """The rank l from which values are added up."""
 
 
@@ -239,7 +246,7 @@ def _of_frequency(number: Fraction) -> Fraction:
 class Diversity(Section):
     """l-diversity required of a sensitive attribute, any of four kinds."""
 
-    distinct: Annotated[int, Field(ge=1)] | None = None
+    distinct: Annotated[int, Field(ge=1, le=LARGEST_COUNT)] | None = None
     """The least number of different values in a class."""
     entropy: Exact | None = None
     """The least exponential of the entropy of a class."""

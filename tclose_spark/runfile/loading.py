@@ -236,6 +236,8 @@ def with_overrides(tree: dict[str, Any], folder: Path, overrides: Sequence[str] 
     Raises:
         ConfigurationError: if an override is malformed, or a variable of a path is not set.
     """
+    if isinstance(overrides, str):
+        raise ConfigurationError(f"overrides is a text; expected a list, such as [{overrides!r}]")
     for assignment in overrides:
         _override(tree, assignment)
     _resolve_paths(tree, folder)

@@ -17,6 +17,7 @@ FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // M
 DIRECTIVES = set("dmYHMSfzj%")
 """What the form of a date may name. Names of months depend on the language, and two digits of a year on a guess."""
 MOST_DIGITS = 18  # of a count: it fits 64 bits
+LARGEST_COUNT = 10**MOST_DIGITS - 1
 LARGEST = int(sys.float_info.max)
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import yaml
@@ -175,6 +176,20 @@ def test_objects_report_their_problems_like_run_files(make, message):
 def test_overrides_are_those_of_the_command_line():
     assert complete(PEOPLE, SPEC, overrides=["privacy.k=7"]).privacy.k == 7
     assert complete(PEOPLE, OBJECT, overrides=["privacy.k=7"]).privacy.k == 7
+    with pytest.raises(tc.ConfigurationError, match=r"overrides is a text; expected a list, such as \['privacy.k=7'\]"):
+        complete(PEOPLE, SPEC, overrides="privacy.k=7")
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert complete(PEOPLE, {**SPEC, "privacy": {"k": np.int64(7)}}).privacy.k == 7
+    assert ask(["age"], {"pay": "equal"}, k=np.int32(3), t=np.float64(0.2)) == ask(
+        ["age"], {"pay": "equal"}, k=3, t=0.2
+    )
+
+
+def test_an_audit_without_earlier_tables_may_say_none():
+    table = pa.table({"age": [1, 1]})
+    assert tc.audit(table, ["age"], None, k=2, earlier=None, engine="local").holds
 
 
 def test_what_is_given_is_not_changed():
@@ -194,6 +209,7 @@ def test_columns_of_an_audit_are_names_or_settings():
         {"age": tc.QuasiIdentifier(), "zip": {}}, {"pay": tc.SensitiveAttribute(distance="ordered")}, k=5, t="1/5"
     )
     assert list(ask(["age"], ["pay"]).sensitive_attributes) == ["pay"]
+    assert not ask(["age"], None).sensitive_attributes
     assert ask(["zip"], hierarchies={"zip": Path("z.csv")}).quasi_identifiers["zip"].hierarchy == str(
         Path("z.csv").resolve()
     )
@@ -210,6 +226,10 @@ def test_columns_of_an_audit_may_be_those_of_a_spec():
     [
         ({}, "which columns are quasi-identifiers"),
         ({"quasi": "age"}, "quasi_identifiers is a text"),
+        ({"quasi": ["age"], "k": 10**30}, "k: found 10{30}; expected 999,999,999,999,999,999 or less"),
+        ({"quasi": ["age"], "sensitive": {"pay": {"l": {"distinct": 10**30}}}}, "distinct: found 10{30}; expected 999"),
+        ({"quasi": 5}, "quasi_identifiers is of type int; expected a list of columns"),
+        ({"quasi": {"age": 5}}, "quasi_identifiers.age is of type int; expected a distance, or a dict of settings"),
         ({"quasi": ["age", "age"]}, "a column is listed twice"),
         ({"quasi": ["age"], "spec": SPEC}, "leave out --quasi-identifiers"),
         ({"quasi": ["age"], "hierarchies": {"zip": "z.csv"}}, "'zip' is not a quasi-identifier"),

@@ -319,7 +319,7 @@ def test_texts_that_are_none_are_counted(
     ("name", "kind", "message"),
     [
         ("born", "timestamp", "'born' is of type date; expected timestamps"),
-        ("seen", "date", "'seen' is of type timestamp; expected dates"),
+        ("seen", "date", "'seen' is of type timestamp; expected dates, or type: timestamp"),
         ("born", "numeric", "'born' is of type date; expected numbers"),
     ],
 )

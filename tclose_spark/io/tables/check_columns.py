@@ -116,8 +116,9 @@ def _unpublished_problems(schema: pa.Schema, role: str, column: str, expected: s
 def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bool]], str] | None:
     """Tests of the allowed types of a quasi-identifier's column, including text, and their names; None for any type."""
     if quasi.calendar is not None:
-        called = "dates" if quasi.calendar == "date" else "timestamps"
-        return (TEMPORAL[quasi.calendar], pa.types.is_string), f"{called}, or another type"
+        called, other = ("dates", "timestamp") if quasi.calendar == "date" else ("timestamps", "date")
+        expected = f"{called}, or type: {other}, numeric or categorical"
+        return (TEMPORAL[quasi.calendar], pa.types.is_string), expected
     if quasi.reads_numbers:
         return (*NUMERIC, pa.types.is_string), "numbers, or type: categorical"
     return None
