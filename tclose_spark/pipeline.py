@@ -131,8 +131,9 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     if finish_publication(run) and is_published(run) and (not run.overwrite or (repeats and is_current(run))):
         return certificate_of(run)
     if if_changed and is_current(run):
+        certificate = certificate_of(run)
         run.announce("nothing to do: the finished release matches this input, run file and hierarchies")
-        return certificate_of(run)
+        return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
     if first == 0:
         profile(run)

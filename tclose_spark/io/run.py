@@ -79,6 +79,20 @@ def secret_from_environment() -> str | None:
     return given
 
 
+def _secret_in(folder: Folder) -> str:
+    """The secret that a run keeps there; an empty one would key nothing."""
+    try:
+        kept = folder.read("secret").strip()
+    except UnicodeDecodeError:
+        kept = ""
+    if not kept:
+        raise ConfigurationError(
+            f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: the next release "
+            "then makes a new secret, and with it other classes and other pseudonyms"
+        )
+    return kept
+
+
 def _is_complete(state: Mapping[str, Any]) -> bool:
     """Whether each finished stage recorded all keys in NEEDED."""
     return all(NEEDED.get(name, set()) <= record.keys() for name, record in state["stages"].items())
@@ -237,14 +251,18 @@ class Run:
     def secret(self) -> str:
         """The key of all hashes: TCLOSE_SECRET, or the one in `internal/secret`. The first run makes that at random, or
         takes that of the earlier release that it continues.
+
+        Raises:
+            ConfigurationError: if that file is empty or damaged.
         """
         if self._secret is not None:
             return self._secret
         if not self.internal.exists("secret"):
             earlier = self.earlier
-            given = earlier.read("secret") if earlier is not None and earlier.exists("secret") else ""
-            self.internal.write("secret", given.strip() or secrets.token_hex(32), private=True)
-        return self.internal.read("secret").strip()
+            kept = earlier is not None and earlier.exists("secret")
+            given = _secret_in(earlier) if earlier is not None and kept else secrets.token_hex(32)
+            self.internal.write("secret", given, private=True)
+        return _secret_in(self.internal)
 
     @property
     def finished(self) -> bool:

@@ -87,5 +87,5 @@ def damage_translated(where: str) -> Iterator[None]:
         ) from None
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise ConfigurationError(
-            f"{where}: the certificate or the evidence is damaged; put it back from a copy"
+            f"{where}: the certificate or the evidence is damaged; put it back from a copy, or release the table again"
         ) from None

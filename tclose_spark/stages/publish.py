@@ -21,6 +21,7 @@ from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import only_file
+from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.stages.line.earlier import note_successor
 from tclose_spark.stages.staging.input_states import state_of_inputs
@@ -118,8 +119,14 @@ def require_replaceable_table(run: Run) -> None:
 
 
 def certificate_of(run: Run) -> Mapping[str, Any]:
-    """The certificate of the finished release."""
-    certificate: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
+    """The certificate of the finished release.
+
+    Raises:
+        ConfigurationError: if it is damaged.
+    """
+    with damage_translated(run.public.path()):
+        certificate: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
+        certificate["verdict"]
     return certificate
 
 

@@ -16,6 +16,8 @@ from people import PEOPLE, read, run_stages
 from promise_page import promises
 from spark_traces import RAW, RUNS, SECRET, Traces
 
+from tclose_spark import pipeline
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.table.row_hash import RowHash
 
 
@@ -60,6 +62,18 @@ def test_where_the_secret_is(make_run: Callable[..., Any], monkeypatch: pytest.M
     assert len(made.secret) == 64
     assert made.secret == kept.read_text().strip()
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("left", [b"", b"\n", b"\xff\xfe\x00"])
+def test_a_kept_secret_that_is_empty_or_damaged_is_refused(
+    make_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, left: bytes
+) -> None:
+    monkeypatch.delenv("TCLOSE_SECRET")
+    run = make_run(PEOPLE.select(["age", "disease"]))
+    run.begin()
+    Path(run.internal.path("secret")).write_bytes(left)
+    with pytest.raises(ConfigurationError, match="internal/secret is empty or damaged"):
+        pipeline.profile(run)
 
 
 @pytest.mark.on_spark

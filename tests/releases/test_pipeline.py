@@ -226,6 +226,15 @@ def test_a_release_of_an_input_that_has_not_changed_is_left_as_it_is(
     assert tree(output) == before
 
 
+@pytest.mark.parametrize("damage", ["{", "[]", "{}"])
+def test_a_damaged_certificate_is_reported_although_nothing_changed(
+    output: Path, conf: Path, open_run: Callable[..., Run], damage: str
+) -> None:
+    (output / "public/certificate.json").write_text(damage)
+    with pytest.raises(ConfigurationError, match=r"public: the certificate or the evidence .* release the table again"):
+        pipeline.release(open_run(conf, f"output.path={output}"), if_changed=True)
+
+
 class MadeAgainError(Exception):
     """Raised where a release would begin."""
 
