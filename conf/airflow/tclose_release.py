@@ -205,7 +205,7 @@ with DAG(
     catchup=False,
     max_active_runs=1,  # an output has one writer
     params={
-        "run_file": Param(RUN_FILE, type="string", description="As the driver sees it: a path or a URI."),
+        "run_file": Param(RUN_FILE, type="string", description="A path that Airflow and the driver see."),
         "overrides": Param([], type="array", items={"type": "string"}, description="key.path=value of the run file."),
         "output": Param("", type="string", description="output.path, if not the run file's."),
         "overwrite": Param(True, type="boolean", description="Replace the release once the new one is verified."),

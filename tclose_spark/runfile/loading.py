@@ -213,6 +213,10 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
+        if URI.match(str(path)):
+            raise ConfigurationError(
+                f"the run file {path} is a URI; expected a path (input, output and hierarchies may be URIs)"
+            ) from None
         raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None

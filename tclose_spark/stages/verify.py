@@ -135,7 +135,10 @@ def verify_finished(run: Run) -> Verdict:
     """
     state = _state(run)
     if state["configuration"] != run.fingerprint:
-        raise ConfigurationError(f"verify: the release in {run.public.path()} was made with another configuration")
+        raise ConfigurationError(
+            f"verify: the release in {run.public.path()} was made with another configuration; give the run file and "
+            "every --set that made it"
+        )
     _require_files(run, state)
     run = run.as_recorded(state, run.internal)
     profiled = _profile(run)

@@ -436,6 +436,12 @@ def test_errors_are_lines_of_json_where_that_is_asked(tclose: Command, monkeypat
     assert (code, err) == (2, "error: TCLOSE_LOG_FORMAT is xml; expected text or json\n")
 
 
+@pytest.mark.parametrize("given", ["s3://bucket/run.yaml", "file:///tmp/run.yaml"])
+def test_a_run_file_behind_a_uri_is_refused_as_such(tclose: Command, given: str) -> None:
+    code, _, error = tclose("profile", given)
+    assert (code, "is a URI; expected a path" in " ".join(error.split())) == (2, True)
+
+
 def test_a_generated_census_is_released_by_its_run_file(
     tclose: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

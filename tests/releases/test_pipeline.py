@@ -235,6 +235,13 @@ def test_a_damaged_certificate_is_reported_although_nothing_changed(
         pipeline.release(open_run(conf, f"output.path={output}"), if_changed=True)
 
 
+def test_verify_with_another_configuration_says_what_to_give(
+    output: Path, conf: Path, open_run: Callable[..., Run]
+) -> None:
+    with pytest.raises(ConfigurationError, match="give the run file and every --set that made it"):
+        pipeline.verify(open_run(conf, f"output.path={output}", "privacy.k=2"), finished=True)
+
+
 class MadeAgainError(Exception):
     """Raised where a release would begin."""
 
