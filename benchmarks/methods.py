@@ -148,10 +148,10 @@ def release(case: str, method: str, folder: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", default=list(CASES), choices=[*CASES, []], metavar="CASE")
+    parser.add_argument("cases", nargs="*", default=[], choices=[*CASES, []], metavar="CASE")
     parser.add_argument("--only", nargs="*", default=list(METHODS), choices=list(METHODS), metavar="METHOD")
     asked = parser.parse_args()
-    for case in asked.cases:
+    for case in asked.cases or CASES:
         for method in asked.only:
             if method == "fragmentation, paper" and any(
                 a["distance"] != "ordered" for a in CASES[case]["sensitive"].values()
