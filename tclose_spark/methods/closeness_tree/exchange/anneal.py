@@ -12,18 +12,11 @@ from tclose_spark.kernels import kernel
 from tclose_spark.methods.closeness_tree.exchange.boxes import covers, width_after
 from tclose_spark.methods.closeness_tree.exchange.changes import move, swap
 from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
-from tclose_spark.methods.closeness_tree.exchange.partition import (
-    JOIN,
-    LEAVE,
-    RISKS,
-    Partition,
-    Table,
-    draw,
-    draw_member,
-)
+from tclose_spark.methods.closeness_tree.exchange.partition import JOIN, LEAVE, Partition, Table, draw, draw_member
 from tclose_spark.table.arrays import Codes, FloatArray
 
 LOOKS = 8  # members that are tried for a swap
+RISKS = 4096  # a power of two
 
 
 @kernel

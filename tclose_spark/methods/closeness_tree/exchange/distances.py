@@ -89,17 +89,16 @@ def rise_by_swap(table: Table, partition: Partition, c: int, leaving: int, joini
 
 
 @kernel
-def holds(table: Table, partition: Partition, c: int) -> bool:
-    """Whether class c has no rows, or meets the requirement."""
-    size = partition.size[c]
-    if 0 < size < table.requirement.k:
+def holds(table: Table, partition: Partition, c: int, size: int) -> bool:
+    """Whether class c, of `size` rows, meets the requirement, by its counts and distances."""
+    if size < table.requirement.k:
         return False
-    for s in range(table.column.shape[1] if size > 0 else 0):
-        if partition.present[c, s] < table.requirement.distinct[s] or not within_caps(
-            table, partition, c, -1, -1, s, size
-        ):
+    for s in range(table.column.shape[1]):
+        if partition.present[c, s] < table.requirement.distinct[s]:
             return False
         if partition.total[c, s] > table.requirement.limits[s, size]:
+            return False
+        if not within_caps(table, partition, c, -1, -1, s, size):
             return False
     return True
 

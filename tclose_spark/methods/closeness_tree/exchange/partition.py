@@ -18,7 +18,6 @@ from tclose_spark.methods.blocks.requirement import ANYTHING, EQUAL, ORDERED, Re
 from tclose_spark.table.arrays import Codes, FloatArray, IntArray
 
 LEAVE, JOIN = 0, 1
-RISKS = 4096  # a power of two
 
 
 @structure
@@ -73,7 +72,7 @@ class Partition(NamedTuple):
     excess: IntArray  # of ordered attributes only (see `excess`), shape (classes, columns)
     rises: NDArray[np.float32]  # of ordered attributes only; valid only where fresh, shape (2, classes, columns)
     fresh: NDArray[np.bool_]  # whether `rises` is up to date, shape (2, classes, attributes)
-    # How much the closeness ratio counts of what it counts in other classes, shape (classes, attributes).
+    # The price of each closeness ratio, in multiples of the price in the arguments, shape (classes, attributes).
     weight: FloatArray
     old: Codes  # to work in, as member
     old_start: IntArray  # to work in, as start

@@ -16,7 +16,6 @@ from tclose_spark.methods.closeness_tree.exchange.distances import holds, rise
 from tclose_spark.methods.closeness_tree.exchange.partition import (
     JOIN,
     LEAVE,
-    RISKS,
     Partition,
     Table,
     draw,
@@ -30,16 +29,17 @@ NEAR = 64  # rows on either side among which a class looks for those that would 
 LOOKS_OF_ROW, LOOKS_OF_CLASS = 16, 32  # rows on either side whose classes may take a row: of a shrunk, a dissolved one
 MOST_AT_END = 8  # rows that may leave an end of a box
 MOST_DISSOLVED = 200  # rows of a class that may be dissolved
-PAYING = 0.5  # about the share of the rows that would gain by joining a class that it can take
+PAYING = 0.5  # about how much of what all near rows would gain in a wider box is gained: not all of them can join
 ANY = -1  # no quasi-identifier
 
 
 @kernel
 def reshape(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """Each class in turn may lose one end of its box, and may extend its box. Returns how many did.
+    """Each class in turn may lose one end of its box, and may extend its box; this PASSES times. Returns how many
+    changes were made.
 
-    order: lexicographic, shape (n,). A change is made if all classes then meet the requirement, and the loss plus
-    `price` times the weighted closeness ratios times rows rises by at most heat x risk.
+    A change is made if all classes then meet the requirement, and the loss plus `price` times the weighted closeness
+    ratios times rows rises by at most heat x risk. order: lexicographic, shape (n,). risks: see `propose`.
     """
     changed = 0
     rank_rows(partition, order)
@@ -47,21 +47,22 @@ def reshape(table: Table, partition: Partition, order: Codes, risks: FloatArray,
         for c in range(len(partition.size)):
             if partition.size[c] > 0:
                 z = draw(partition.random)
-                changed += shrink(table, partition, order, c, z, heat * risks[(z >> 24) & (RISKS - 1)], price)
-            if partition.size[c] > 0:
+                changed += shrink(table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price)
                 z = draw(partition.random)
-                changed += extend(table, partition, order, c, z, heat * risks[(z >> 24) & (RISKS - 1)], price)
+                changed += extend(table, partition, order, c, z, heat * risks[(z >> 24) & (len(risks) - 1)], price)
     return changed
 
 
 @kernel
 def dissolve_all(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """Each class in turn is dissolved if near classes can take all its rows, as in `reshape`. Returns how many were."""
+    """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns how many classes
+    were dissolved.
+    """
     dissolved = 0
     rank_rows(partition, order)
     for c in range(len(partition.size)):
         if 0 < partition.size[c] <= MOST_DISSOLVED:
-            allowed = heat * risks[(draw(partition.random) >> 24) & (RISKS - 1)]
+            allowed = heat * risks[(draw(partition.random) >> 24) & (len(risks) - 1)]
             budget = allowed + cost(table, partition, c, price)
             dissolved += scatter(table, partition, order, c, ANY, 0, LOOKS_OF_CLASS, budget, allowed, price)
     return dissolved
@@ -78,7 +79,10 @@ def cost(table: Table, partition: Partition, c: int, price: float) -> float:
 
 @kernel
 def shrink(table: Table, partition: Partition, order: Codes, c: int, z: int, allowed: float, price: float) -> bool:
-    """The rows at one end of the box of class c, drawn by z, leave it for near classes (see `scatter`)."""
+    """The rows at one end of the box of class c leave it for near classes (see `scatter`). Returns whether they did.
+
+    z: random bits, which draw a quasi-identifier and its end.
+    """
     j, upper = ((z & 0xFFFF) * table.quasi.shape[1]) >> 16, (z >> 20) & 1
     low, high = partition.low[c, j], partition.high[c, j]
     rows = partition.high_rows[c, j] if upper else partition.low_rows[c, j]
@@ -107,9 +111,10 @@ def scatter(
     price: float,
 ) -> bool:
     """Each row of class c with this code in quasi-identifier j (ANY: each row) moves to the cheapest near class that
-    covers it. They stay where they are if class c would then fail the requirement or costs rise by more than `allowed`.
+    covers it, unless the rest of class c would then fail the requirement or costs rise by more than `allowed`. Returns
+    whether they moved.
 
-    budget: what the rows may cost in other classes; so much is known before the first one moves.
+    budget: about what the rows may cost in other classes. If they would cost more, none is moved on trial.
     """
     for at in range(partition.start[c], partition.start[c] + partition.size[c]):
         row = partition.member[at]
@@ -128,7 +133,9 @@ def scatter(
             move(table, partition, row, d)
             partition.old[2 * moved], partition.old[2 * moved + 1] = row, c
             moved += 1
-    if change + cost(table, partition, c, price) - before <= allowed and holds(table, partition, c):
+    left = partition.size[c]
+    pays = change + cost(table, partition, c, price) - before <= allowed
+    if pays and (left == 0 or holds(table, partition, c, left)):
         return True
     undo(table, partition, moved)
     return False
@@ -137,7 +144,7 @@ def scatter(
 @kernel
 def cheapest(table: Table, partition: Partition, order: Codes, row: int, looks: int, price: float) -> tuple[int, float]:
     """(the class near the row, other than its own, that covers it and costs least with it; what the row costs there:
-    infinite if there is none).
+    infinite if there is none). A class wider than the best one so far is passed over, although it may need the row.
     """
     c, cell, place = partition.of[row], table.cell[row], partition.rank[row]
     best, least, last = -1, np.inf, c
@@ -148,16 +155,16 @@ def cheapest(table: Table, partition: Partition, order: Codes, row: int, looks: 
         last = d
         room = partition.size[d] < partition.room[d]
         if partition.width[d] < least and room and covers(partition, d, table.quasi[row]):
-            joined = partition.width[d] + price * rise(table, partition, JOIN, d, cell)
-            if joined < least:
-                best, least = d, joined
+            joining = rise(table, partition, JOIN, d, cell)
+            if joining < np.inf and partition.width[d] + price * joining < least:
+                best, least = d, partition.width[d] + price * joining
     return best, least
 
 
 @kernel
 def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, allowed: float, price: float) -> bool:
-    """The box of class d is extended to cover a near row of a wider class, and this and other rows join, unless costs
-    rise by more than `allowed`.
+    """The box of class d is extended to cover a near row of a wider class, and all near rows join that gain, unless
+    costs rise by more than `allowed`. Returns whether any joined. z: random bits, which draw a direction.
     """
     at, j = row_beside(table, partition, order, d, 1 if z & 1 else -1)
     if at < 0:
@@ -178,11 +185,13 @@ def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, all
     change, moved = 0.0, 0
     for at in range(found):
         row = partition.old[2 * at]
+        if partition.size[d] == partition.room[d]:
+            break
         c, cell = partition.of[row], table.cell[row]
         ratios = rise(table, partition, LEAVE, c, cell)
-        if ratios < np.inf and partition.size[d] < partition.room[d]:
+        if ratios < np.inf:
             ratios += rise(table, partition, JOIN, d, cell)
-        if ratios == np.inf or price * ratios > partition.width[c] - wider or partition.size[d] >= partition.room[d]:
+        if ratios == np.inf or price * ratios > partition.width[c] - wider:
             continue
         change += price * ratios
         change -= partition.size[c] * partition.width[c] + partition.size[d] * partition.width[d]
@@ -198,8 +207,9 @@ def extend(table: Table, partition: Partition, order: Codes, d: int, z: int, all
 
 @kernel
 def row_beside(table: Table, partition: Partition, order: Codes, d: int, step: int) -> tuple[int, int]:
-    """(the place of the first row from a random member of class d on, in steps, that is in a wider class and outside
-    the box of d in one quasi-identifier only; that quasi-identifier); (-1, -1) if there is none near.
+    """(the place in the order of a row that is in a wider class, and outside the box of class d in one quasi-identifier
+    only; that quasi-identifier): the first one from a random member of d on, forwards (step 1) or backwards (-1);
+    (-1, -1) if there is none near.
     """
     at = partition.rank[partition.member[partition.start[d] + draw_member(partition, d)]]
     for _ in range(NEAR):

@@ -33,9 +33,9 @@ PRICED = 0.9  # the share of rounds with a price
 STRIDE = 7  # coprime to the number of orders, so that proposals mostly follow other orders than sweeps do
 SPLITS = 4  # sweeps between splits
 PRICE, FULL_PRICE = 0.4, 0.7  # of a row's closeness ratio of 1, in widths of its label, at first: alone, with annealing
-LIMITING = 0.85  # a closeness ratio above which single rows hardly can join
-WEIGHTS = (0.1, 5.0)  # of a closeness ratio
-DISSOLVES = 6  # how often classes may be dissolved
+LIMITING = 0.85  # the price of a class's closeness ratio rises above this, and falls below
+WEIGHTS = (0.1, 5.0)  # the least and the largest price of a class, in multiples of the price of all
+DISSOLVES = 6  # about how many rounds try to dissolve classes
 PAYS = 3e-4  # of the loss: after the annealing, sweeps go on as long as the last few gain more
 LAST = 4
 
@@ -112,15 +112,14 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
     """
     risks = make_risks()
     for number in range(rounds):
-        heat, price = HOT * (COLD / HOT) ** (number / rounds), _falling(FULL_PRICE, number, PRICED * rounds)
-        heat, order = round(heat, 9), orders[2 * (number % (len(orders) // 2))]
-        if number:
-            weigh(table, partition)
+        heat = round(HOT * (COLD / HOT) ** (number / rounds), 9)
+        price, order = _falling(FULL_PRICE, number, PRICED * rounds), orders[2 * (number % (len(orders) // 2))]
         propose(table, partition, orders[number * STRIDE % len(orders)], risks, heat, price)
         reshape(table, partition, order, risks, heat, price)
         if number % max(1, rounds // DISSOLVES) == 0:
             dissolve_all(table, partition, order, risks, heat, price)
         _sweep(table, partition, orders, number, price)
+        weigh(table, partition)
     before, after, number = np.inf, loss(partition), 0
     while before - after > PAYS * after:
         before = after
@@ -131,8 +130,8 @@ def _anneal(table: Table, partition: Partition, orders: Codes, rounds: int) -> N
 
 
 def weigh(table: Table, partition: Partition) -> None:
-    """Closeness ratios near 1 count more than before, and those that do not limit their class count less (a subgradient
-    step for the multiplier of each constraint). Not those of ordered attributes: they change little with a row.
+    """Raise the prices of closeness ratios above LIMITING, and lower the others: a step by a factor, for the multiplier
+    of each constraint. All classes keep the same price for an ordered attribute: one row changes its ratio little.
     """
     ratios = partition.total * table.share / np.maximum(partition.size, 1)[:, None]
     steps = ((1 + ratios) / (1 + LIMITING)) ** 2

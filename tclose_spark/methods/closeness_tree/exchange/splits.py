@@ -8,7 +8,7 @@ from tclose_spark.methods.blocks.requirement import ANYTHING
 from tclose_spark.methods.closeness_tree.exchange.boxes import ABOVE, BELOW
 from tclose_spark.methods.closeness_tree.exchange.changes import count_class
 from tclose_spark.methods.closeness_tree.exchange.counts import add_row, remove_all, values_without, within_caps
-from tclose_spark.methods.closeness_tree.exchange.distances import measure, numerator_of_two
+from tclose_spark.methods.closeness_tree.exchange.distances import holds, measure, numerator_of_two
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, rank_rows
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST
 from tclose_spark.table.arrays import Codes
@@ -102,22 +102,18 @@ def widen(table: Table, partition: Partition, c: int, row: int) -> float:
 
 @kernel
 def both_hold(table: Table, partition: Partition, c: int, part: int, rows: int) -> bool:
-    """Whether the first `rows` rows of class c, with the counts of class `part`, and the others meet the requirement,
-    except for k.
+    """Whether the first `rows` rows of class c, with the counts of class `part`, and the others meet the requirement.
+    Both have k rows.
     """
     measure(table, partition, part, rows)
+    if not holds(table, partition, part, rows):
+        return False
     rest = partition.size[c] - rows
     for s in range(table.column.shape[1]):
         distinct, limits = table.requirement.distinct[s], table.requirement.limits[s]
-        if partition.present[part, s] < distinct:
-            return False
         if distinct > 1 and values_without(table, partition, c, part, s) < distinct:
             return False
-        if not within_caps(table, partition, part, -1, -1, s, rows):
-            return False
         if not within_caps(table, partition, c, part, -1, s, rest):
-            return False
-        if limits[rows] != ANYTHING and partition.total[part, s] > limits[rows]:
             return False
         if limits[rest] != ANYTHING and numerator_of_two(table, partition, c, part, -1, s, rest) > limits[rest]:
             return False

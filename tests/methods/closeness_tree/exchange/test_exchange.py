@@ -30,8 +30,8 @@ from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
 from tclose_spark.methods.closeness_tree.exchange import rounds
 from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, propose
 from tclose_spark.methods.closeness_tree.exchange.boxes import UNKNOWN, scan, width_after
-from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
-from tclose_spark.methods.closeness_tree.exchange.distances import rise, rise_by_swap
+from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, move, repack
+from tclose_spark.methods.closeness_tree.exchange.distances import holds, rise, rise_by_swap
 from tclose_spark.methods.closeness_tree.exchange.excess import update_rises
 from tclose_spark.methods.closeness_tree.exchange.merges import LOOKS, merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import (
@@ -231,8 +231,8 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
     return replace(block, requirement=requirement), classes, distances, ts
 
 
-def assert_holds(start: Start, classes: IntArray) -> None:
-    """Every row is in a class, every class holds what is required, and no more is lost than at the start."""
+def assert_required(start: Start, classes: IntArray) -> None:
+    """Every row is in a class, and every class holds what is required."""
     block, before, distances, ts = start
     assert classes.shape == before.shape
     assert classes.min() >= 0
@@ -242,7 +242,12 @@ def assert_holds(start: Start, classes: IntArray) -> None:
         found >= least for found, least in zip(least_distinct(block, classes), block.requirement.distinct, strict=True)
     )
     assert is_capped(block, classes)
-    assert loss_of(block, classes) <= loss_of(block, before) + 1e-9
+
+
+def assert_holds(start: Start, classes: IntArray) -> None:
+    """As `assert_required`, and no more is lost than at the start."""
+    assert_required(start, classes)
+    assert loss_of(start[0], classes) <= loss_of(start[0], start[1]) + 1e-9
 
 
 def assert_counted(table: Table, partition: Partition) -> None:
@@ -294,7 +299,9 @@ def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: in
 
 @given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 1.0, 50.0]), st.integers(0, 2**32))
 @drawn(100)
-def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, price: float, seed: int) -> None:
+def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
+    start: Start, heat: float, price: float, seed: int
+) -> None:
     block, classes, _, _ = start
     table = make_table(block)
     partition = make_partition(table, classes, seed, spare=len(classes))
@@ -321,6 +328,7 @@ def test_figures_equal_a_recount_after_every_pass(start: Start, heat: float, pri
         assert loss(partition) <= before
         repack(partition)
         assert_counted(table, partition)
+        assert_required(start, partition.of.astype(np.int64))
 
 
 @given(starts(most=25), st.data())
@@ -374,6 +382,10 @@ def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, da
         assert_rises(rise_by_swap(table, partition, c, block.cell[row], block.cell[other]), [*without, other])
         assert abs(width_after(table, partition, c, row, other) - width_sum([*without, other])) < 1e-9
         assert abs(width_after(table, partition, c, -1, other) - width_sum([*inside, other])) < 1e-9
+        move(table, partition, other, c)
+        assert holds(table, partition, c, len(inside) + 1) == fits([*inside, other])
+        rest = np.flatnonzero(partition.of == d).tolist()
+        assert not rest or holds(table, partition, d, len(rest)) == fits(rest)
 
 
 def spent(partition: Partition, table: Table, price: float) -> float:
@@ -388,7 +400,7 @@ def drawn_weights(partition: Partition, seed: int) -> FloatArray:
 @given(starts(), st.sampled_from([0.0, 0.5, 20.0]), st.integers(0, 2**32))
 @drawn(50)
 def test_cold_passes_never_spend_more(start: Start, price: float, seed: int) -> None:
-    block, classes, distances, ts = start
+    block, classes, _, _ = start
     table = make_table(block)
     partition = make_partition(table, classes, seed)
     count_all(table, partition)
@@ -404,12 +416,7 @@ def test_cold_passes_never_spend_more(start: Start, price: float, seed: int) -> 
             before = spent(partition, table, price)
             changed = run(order)
             assert spent(partition, table, price) <= before + 1e-4 * (1 + price) * max(changed, 1)
-            found = np.unique(partition.of, return_inverse=True)[1]
-            if price > 0:  # then they may lose more
-                classes_hold = (replace(block, quasi=np.zeros_like(block.quasi)), found, distances, ts)
-                assert_holds(classes_hold, found)
-            else:
-                assert_holds(start, found)
+            (assert_required if price > 0 else assert_holds)(start, partition.of.astype(np.int64))
 
 
 @given(starts(), st.integers(0, 2**32))
@@ -429,11 +436,13 @@ def test_splits_keep_what_is_required(start: Start, seed: int) -> None:
     table = make_table(block)
     partition = make_partition(table, one, seed, spare=len(one))
     count_all(table, partition)
+    partition.weight[0] = 2.0
     for order in make_orders(table, 2, seed):
         cut = split_all(table, partition, order)
         assert (partition.size > 0).sum() >= 1 + (cut > 0)
         assert_counted(table, partition)
         assert_holds((block, one, distances, t), partition.of.astype(np.int64))
+        assert (partition.weight[partition.size > 0] == 2.0).all()
 
 
 def test_a_class_of_two_kinds_of_rows_is_cut_in_two() -> None:
@@ -494,13 +503,16 @@ def test_a_class_without_neighbours_of_others_is_not_merged() -> None:
     assert merge_all(table, partition, apart, 0.5) == 0
 
 
-def classes_of_numbers(k: int, *classes: tuple[int, ...]) -> tuple[Table, Partition]:
-    """Classes of rows with one quasi-identifier, a number from 0 to 9; all rows have the same sensitive value."""
-    codes, rows = list(itertools.chain(*classes)), sum(map(len, classes))
-    requirement = equal_requirement(np.array([rows]), Fraction(1, 10), k)
-    block = Block(
-        np.array(codes, np.int32)[:, None], np.zeros(rows, np.int32), widths_of_numbers(np.array([10])), requirement
-    )
+def classes_of_numbers(
+    k: int, *classes: tuple[int, ...], values: tuple[int, ...] | None = None
+) -> tuple[Table, Partition]:
+    """Classes of rows with one quasi-identifier, a number from 0 to 9. values: of the sensitive attribute; all rows
+    have the same one otherwise. t is 1/2.
+    """
+    codes = list(itertools.chain(*classes))
+    cell = np.array(values or [0] * len(codes), np.int32)
+    requirement = equal_requirement(np.bincount(cell), Fraction(1, 2), k)
+    block = Block(np.array(codes, np.int32)[:, None], cell, widths_of_numbers(np.array([10])), requirement)
     table = make_table(block)
     partition = make_partition(table, np.repeat(np.arange(len(classes)), [*map(len, classes)]), 1)
     count_all(table, partition)
@@ -510,8 +522,10 @@ def classes_of_numbers(k: int, *classes: tuple[int, ...]) -> tuple[Table, Partit
 @pytest.mark.parametrize(
     ("k", "classes", "before", "after"),
     [
-        pytest.param(2, ((0,) * 40, (1,) * 15 + (9,) * 4), 152, 55, id="a wider box costs more than one row gains"),
-        pytest.param(8, ((0,) * 18 + (3,) * 2, (3,) * 4 + (9,) * 4), 108, 60, id="a narrower box costs one row"),
+        pytest.param(2, ((0,) * 40, (1,) * 15 + (9,) * 4), 152, 55, id="a wider box costs more than a row gains"),
+        pytest.param(
+            8, ((0,) * 18 + (3,) * 2, (3,) * 4 + (9,) * 4), 108, 60, id="a box gets narrower with its last row"
+        ),
     ],
 )
 def test_boxes_change_where_no_single_row_can(
@@ -524,6 +538,25 @@ def test_boxes_change_where_no_single_row_can(
     assert 9 * loss(partition) == pytest.approx(before)
     assert reshape(table, partition, order, cold, 0.0, 0.0) > 0
     assert 9 * loss(partition) == pytest.approx(after)
+    assert_counted(table, partition)
+
+
+@pytest.mark.parametrize(("price", "changed"), [(0.0, 1), (0.35, 0)])
+def test_a_box_is_not_extended_if_closeness_costs_more_than_that_gains(price: float, changed: int) -> None:
+    """Each row gains 7/9, and costs 2 x .35 in closeness. Six of them cannot make up for a wider label of twenty."""
+    first, second = (0,) * 20, (1,) * 6 + (2,) * 2 + (9,) * 6
+    values = (0, 1) * 10 + (0,) * 7 + (1,) * 7
+    table, partition = classes_of_numbers(2, first, second, values=values)
+    before = spent(partition, table, price)
+    assert reshape(table, partition, make_orders(table, 1, 1)[0], make_risks(), 0.0, price) == changed
+    assert partition.size[0] == 20 + 6 * changed
+    assert (spent(partition, table, price) < before) == changed
+
+
+def test_rows_that_would_gain_nothing_do_not_join_an_extended_box() -> None:
+    table, partition = classes_of_numbers(2, (0,) * 20, (1,) * 10 + (9,) * 9, (1,) * 9 + (2,) * 9)
+    assert reshape(table, partition, make_orders(table, 1, 1)[0], make_risks(), 0.0, 0.0) == 1
+    assert partition.size.tolist() == [30, 9, 18]
     assert_counted(table, partition)
 
 
@@ -545,19 +578,30 @@ def test_classes_that_near_classes_cannot_take_stay() -> None:
     assert_counted(table, partition)
 
 
-def test_the_price_rises_where_t_keeps_rows_out() -> None:
+@pytest.mark.parametrize(("t", "ratio", "limit"), [(Fraction(1, 10), 1, 5.0), (Fraction(1, 5), 0.5, 0.1)])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
+    t: Fraction, ratio: float, limit: float, ordered: bool
+) -> None:
     block, classes = two_that_complement_each_other(k=5)
-    table = make_table(block)
+    limits = exact_limits([t], [1 if ordered else 2], block.requirement.rows, len(classes))
+    table = make_table(
+        replace(block, requirement=block.requirement._replace(limits=limits, ordered=np.array([ordered])))
+    )
     partition = make_partition(table, classes, 1)
     count_all(table, partition)
     ratios = partition.total[:, 0] * table.share[0] / partition.size
-    assert ratios.tolist() == pytest.approx([0.5, 0.5, 0])
+    assert ratios.tolist() == pytest.approx([ratio, ratio, 0])
     rounds.weigh(table, partition)
-    weights = partition.weight[:, 0]
-    assert 1 > weights[0] == weights[1] > weights[2]
+    once = partition.weight[:, 0].tolist()
     for _ in range(20):
         rounds.weigh(table, partition)
-    assert partition.weight[:, 0].tolist() == [rounds.WEIGHTS[0]] * 3
+    if ordered:  # one price for all classes
+        assert once == partition.weight[:, 0].tolist() == [1, 1, 1]
+    else:
+        assert once[0] == once[1] > once[2]
+        assert (once[0] > 1) == (ratio > rounds.LIMITING)
+        assert partition.weight[:, 0].tolist() == [limit, limit, 0.1]
 
 
 @given(starts(), st.integers(1, 4))
