@@ -20,7 +20,8 @@ from tclose_spark.methods.closeness_tree.exchange.anneal import make_risks, prop
 from tclose_spark.methods.closeness_tree.exchange.changes import count_all, loss, repack
 from tclose_spark.methods.closeness_tree.exchange.merges import merge_all
 from tclose_spark.methods.closeness_tree.exchange.partition import Partition, Table, draw, make_partition, make_table
-from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
+from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
+from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
 from tclose_spark.methods.closeness_tree.exchange.splits import split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import LEAST, sweep_moves, sweep_swaps
 from tclose_spark.methods.rows_in_work import step

@@ -42,8 +42,9 @@ from tclose_spark.methods.closeness_tree.exchange.partition import (
     make_partition,
     make_table,
 )
-from tclose_spark.methods.closeness_tree.exchange.reshape import dissolve_all, reshape
+from tclose_spark.methods.closeness_tree.exchange.reshape import reshape
 from tclose_spark.methods.closeness_tree.exchange.rounds import exchange, make_orders
+from tclose_spark.methods.closeness_tree.exchange.scatter import dissolve_all
 from tclose_spark.methods.closeness_tree.exchange.splits import MOST, split_all
 from tclose_spark.methods.closeness_tree.exchange.sweeps import sweep_moves, sweep_swaps
 from tclose_spark.table.arrays import FloatArray, IntArray
