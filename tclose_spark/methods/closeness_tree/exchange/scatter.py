@@ -20,7 +20,7 @@ ANY = -1  # no quasi-identifier
 
 @kernel
 def dissolve_all(table: Table, partition: Partition, order: Codes, risks: FloatArray, heat: float, price: float) -> int:
-    """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns how often they did."""
+    """All rows of each class in turn move to near classes, on the conditions of `reshape`. Returns how many did."""
     dissolved = 0
     rank_rows(partition, order)
     for c in range(len(partition.size)):
