@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
 ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
+LARGEST = Fraction(sys.float_info.max)
 INFINITY = Fraction(10**2000)
 """An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
 INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
@@ -95,18 +97,26 @@ def read_interval(label: str) -> Interval:
     (20, 30, True)
 
     Raises:
-        ValueError: if it is none of these.
+        ValueError: if it is none of these, or has a number that no float holds.
     """
     match = ANY_INTERVAL.match(as_interval(label))
     if match is None:
-        number = parse_quantity(label)
+        number = _measurable(label)
         return Interval(number, number)
     first, low_text, high_text, last = match.groups()
-    low, high = (INFINITE.get(text) or parse_quantity(text) for text in (low_text, high_text))
+    low, high = (INFINITE.get(text) or _measurable(text) for text in (low_text, high_text))
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high)):
         raise ValueError("an interval without numbers")
     return Interval(low, high, open_low, open_high)
+
+
+def _measurable(text: str) -> Fraction:
+    """The number or time that a text denotes, if a float can hold it."""
+    number = parse_quantity(text)
+    if abs(number) > LARGEST:
+        raise ValueError("a number out of all range")
+    return number
 
 
 def interval_or_none(label: str) -> Interval | None:
