@@ -15,13 +15,15 @@ from tclose_spark.runfile.quantities import parse_number
 
 
 def exact_number(value: Any) -> Fraction:
-    """A number exactly as written: 0.1 is one tenth."""
+    """A number exactly as written: 0.1 is one tenth. A float must be able to hold it."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
         raise ValueError("expected a number")
     try:
-        return parse_number(str(value))
-    except ValueError:
+        number = parse_number(str(value))
+        float(number)
+    except (ValueError, OverflowError):
         raise ValueError("expected a number such as 0.2") from None
+    return number
 
 
 def as_tuple(value: Any) -> Any:

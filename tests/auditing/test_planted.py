@@ -815,6 +815,12 @@ def test_an_audit_measures_numbers_that_no_float_holds(tclose: Command, tmp_path
     assert tclose("audit", path, "-q", "zip", "-s", "disease", "--k", 2)[0] == 0
 
 
+def test_a_setting_that_no_float_holds_is_refused(tclose: Command, tmp_path: Path) -> None:
+    path = written(tmp_path, columns_of({"1": "1 flu, 1 gout"}))
+    code, _, error = tclose("audit", path, "-q", "zip", "-s", "disease:equal:beta=1e400")
+    assert (code, "disease.beta: found '1e400'; expected a number" in " ".join(error.split())) == (2, True), error
+
+
 def test_an_option_is_named_where_it_was_typed(tclose: Command, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("zip,disease\n1,flu\n2\n")
     code, _, error = tclose("audit", tmp_path / "people.csv", "-q", "zip", "-s", "disease")
