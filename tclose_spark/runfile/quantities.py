@@ -39,6 +39,19 @@ def parse_number(text: str) -> Fraction:
         raise ValueError("no number") from None
 
 
+def within_floats(number: Fraction) -> Fraction:
+    """The number, if a float can hold it.
+
+    Raises:
+        ValueError: if none can.
+    """
+    try:
+        float(number)
+    except OverflowError:
+        raise ValueError("a number out of all range") from None
+    return number
+
+
 def parse_moment(text: str) -> Fraction:
     """The days since 1970 of an ISO date or time. Without a zone it is UTC.
 

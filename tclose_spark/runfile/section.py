@@ -11,7 +11,7 @@ from pydantic._internal._model_construction import ModelMetaclass
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.problems import explain_problems
-from tclose_spark.runfile.quantities import parse_number
+from tclose_spark.runfile.quantities import parse_number, within_floats
 
 
 def exact_number(value: Any) -> Fraction:
@@ -19,11 +19,9 @@ def exact_number(value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str | Fraction):
         raise ValueError("expected a number")
     try:
-        number = parse_number(str(value))
-        float(number)
-    except (ValueError, OverflowError):
+        return within_floats(parse_number(str(value)))
+    except ValueError:
         raise ValueError("expected a number such as 0.2") from None
-    return number
 
 
 def as_tuple(value: Any) -> Any:

@@ -126,7 +126,7 @@ def certificate_of(run: Run) -> Mapping[str, Any]:
     """
     with damage_translated(run.public.path()):
         certificate: dict[str, Any] = json.loads(run.public.read(CERTIFICATE))
-        certificate["verdict"]
+        certificate["verdict"]  # raises if it has none
     return certificate
 
 

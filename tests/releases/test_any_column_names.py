@@ -17,6 +17,7 @@ import pytest
 from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
+from tclose_spark.table.hierarchies.building import file_of
 
 ROWS = 60
 QUASI = {"a.b": {"type": "numeric", "numeric_output": "bounds"}, "low0": {"type": "numeric"}, "c`d.e": {}}
@@ -91,3 +92,9 @@ def test_a_column_whose_name_no_file_can_have_gets_a_built_hierarchy(make_run: C
     run = make_run(table, quasi={name: {"hierarchy": {"prefix": 1}}}, sensitive={"disease": {"t": "0.9"}})
     pipeline.release(run)
     assert pipeline.verify(run, finished=True).holds
+
+
+def test_no_two_columns_have_the_same_hierarchy_file() -> None:
+    names = ["a/b", "a%2Fb", "a%252Fb", ".a", "%2Ea", "a%b", "a.b"]
+    assert len({file_of(name) for name in names}) == len(names)
+    assert file_of("a%b") == "hierarchies/a%b.csv"

@@ -9,11 +9,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.runfile.quantities import parse_quantity
+from tclose_spark.runfile.quantities import parse_quantity, within_floats
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 
@@ -25,7 +24,6 @@ INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
 
 
 ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
-LARGEST = Fraction(sys.float_info.max)
 INFINITY = Fraction(10**2000)
 """An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
 INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
@@ -101,22 +99,14 @@ def read_interval(label: str) -> Interval:
     """
     match = ANY_INTERVAL.match(as_interval(label))
     if match is None:
-        number = _measurable(label)
+        number = within_floats(parse_quantity(label))
         return Interval(number, number)
     first, low_text, high_text, last = match.groups()
-    low, high = (INFINITE.get(text) or _measurable(text) for text in (low_text, high_text))
+    low, high = (INFINITE.get(text) or within_floats(parse_quantity(text)) for text in (low_text, high_text))
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high)):
         raise ValueError("an interval without numbers")
     return Interval(low, high, open_low, open_high)
-
-
-def _measurable(text: str) -> Fraction:
-    """The number or time that a text denotes, if a float can hold it."""
-    number = parse_quantity(text)
-    if abs(number) > LARGEST:
-        raise ValueError("a number out of all range")
-    return number
 
 
 def interval_or_none(label: str) -> Interval | None:

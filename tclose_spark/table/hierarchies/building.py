@@ -56,12 +56,13 @@ def build_hierarchies(attributes: Attributes, counts: Mapping[str, Counts]) -> d
 
 
 def file_of(name: str, folder: str = HIERARCHIES) -> str:
-    """The internal file of a column's built hierarchy. Its name escapes what the name of a file cannot have.
+    """The internal file of a column's built hierarchy. Its name escapes what the name of a file cannot have, and what
+    looks like such an escape, so that no two columns have the same file.
 
-    >>> file_of("ZIP/PLZ")
-    'hierarchies/ZIP%2FPLZ.csv'
+    >>> file_of("ZIP/PLZ"), file_of("ZIP%2FPLZ")
+    ('hierarchies/ZIP%2FPLZ.csv', 'hierarchies/ZIP%252FPLZ.csv')
     """
-    plain = re.sub(r"^\.|/", lambda found: f"%{ord(found[0]):02X}", name)
+    plain = re.sub(r"^\.|/|%(?=2[5EF])", lambda found: f"%{ord(found[0]):02X}", name)
     if len(plain.encode()) > LONGEST_FILE_NAME:
         plain = hashlib.sha256(name.encode()).hexdigest()
     return f"{folder}/{plain}.csv"

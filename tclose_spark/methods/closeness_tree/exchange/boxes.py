@@ -100,7 +100,7 @@ def change_box(table: Table, partition: Partition, c: int, leaving: int, joining
             if out >= 0:
                 forget(partition, c, j, out)
             if into >= 0:
-                extend(partition, c, j, into)
+                include(partition, c, j, into)
         if partition.low[c, j] != low or partition.high[c, j] != high:
             partition.wide[c, j] = box_width(table, partition, c, j)
             moved = True
@@ -122,7 +122,7 @@ def forget(partition: Partition, c: int, j: int, code: np.int32) -> None:
 
 
 @kernel
-def extend(partition: Partition, c: int, j: int, code: np.int32) -> None:
+def include(partition: Partition, c: int, j: int, code: np.int32) -> None:
     """Update the ends of class c after a member with this code joined."""
     if code < partition.low[c, j]:
         partition.low_next[c, j], partition.low[c, j], partition.low_rows[c, j] = partition.low[c, j], code, 1
