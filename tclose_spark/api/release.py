@@ -268,6 +268,7 @@ def release(
     log: Log | None = print,
     progress: Progress | None = None,
     engine: str | None = None,
+    details: bool = False,
 ) -> Release:
     """Releases a table: all stages, from raw rows to a verified, published release.
 
@@ -284,6 +285,7 @@ def release(
     log: takes the messages of the stages, a line at a time; None for silence.
     progress: shows the progress over rows.
     engine: local (this process) or spark; by default what the environment (TCLOSE_ENGINE) or the spec says, or auto.
+    details: also log how the method plans, and how far counts from the release are from raw counts.
 
     Raises:
         GuaranteeError: if the release does not meet its requirements; nothing is published.
@@ -293,6 +295,7 @@ def release(
     """
     run = given_run(table, spec, output, overrides)
     how: dict[str, Any] = {"overwrite": overwrite or if_changed, "if_changed": if_changed, "resume": resume}
+    how["details"] = details
     run_stages(run, "release", log=log, progress=progress, engine=engine, **how)
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)
 

@@ -184,11 +184,12 @@ def run_stages(
     overwrite: bool = False,
     progress: Progress | None = None,
     engine: str | None = None,
+    details: bool = True,
     **options: Any,
 ) -> Any:
     """The result of the last of these stages, which run one after another while the output is locked.
 
-    engine: the argument of the call.
+    engine, details: the arguments of the call.
     options: of every stage, such as `finished` of verify.
     """
     if run.table is not None and not is_spark(run.table):
@@ -204,7 +205,7 @@ def run_stages(
             from tclose_spark.io.run import Run
             from tclose_spark.io.spark.progress import no_progress
 
-            opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events), None
+            opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events, details), None
             with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)

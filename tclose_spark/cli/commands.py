@@ -118,6 +118,14 @@ def release(
             help="Continue the release in this output folder: people who stay keep their atom (key output.after).",
         ),
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Also print how the method plans, the precision of each column, and how far counts from the release "
+            "are from raw counts.",
+        ),
+    ] = False,
     pdf: Annotated[
         Path | None,
         typer.Option("--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."),
@@ -140,10 +148,10 @@ def release(
         said.append(line)
         announce(line)
 
-    made = release_table(None, config, log=log, progress=show_progress, **how)
+    made = release_table(None, config, log=log, progress=show_progress, details=details, **how)
     if pdf is not None:
         made.report.to_pdf(pdf)
-    show_release(made, rows, as_json, said)
+    show_release(made, rows, as_json, said, details)
 
 
 @app.command(help=STAGES["verify"])

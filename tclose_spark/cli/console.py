@@ -48,10 +48,17 @@ def show_json(tree: Any) -> None:
     sys.stdout.write(json.dumps(tree, indent=1, default=str, ensure_ascii=False) + "\n")
 
 
-def show_release(release: Release, rows: bool = False, in_one_line: bool = False, said: Collection[str] = ()) -> None:
+def show_release(
+    release: Release,
+    rows: bool = False,
+    in_one_line: bool = False,
+    said: Collection[str] = (),
+    details: bool = False,
+) -> None:
     """Prints a summary of a release, and where its files are.
 
-    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated.
+    rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated. details:
+        with the precision of each column.
     """
     certificate, folders = release.certificate, (release.path, release.internal_path)
     if rows:
@@ -60,10 +67,10 @@ def show_release(release: Release, rows: bool = False, in_one_line: bool = False
         show([certificate_json(certificate, *folders)])
         return
     unprotected = unprotected_lines(certificate)
-    for line in certificate_lines(certificate, *folders, release.codebook):
+    for line in certificate_lines(certificate, *folders, release.codebook if details else ()):
         show([line], style="yellow" if line in unprotected else None)
     for note in (f"note: {warning}" for warning in certificate["warnings"]):
-        if note not in said:
+        if not any(line.startswith(note) for line in said):
             announce(note)
 
 

@@ -104,6 +104,22 @@ def _state_of(text: str) -> dict[str, Any]:
     return {**state, "stages": dict(state["stages"]), "configuration": state["configuration"]}
 
 
+def _done(name: str, stages: Mapping[str, Any]) -> str:
+    """What a stage did, in words."""
+    rows = f"{stages['profile']['input']['rows']:,} rows"
+    if name == "plan":
+        tasks = stages[name]["plan"].get("tasks", 1)
+        return f"planned the classes, in {tasks:,} task{'' if tasks == 1 else 's'}"
+    if name == "verify":
+        return f"judged {stages[name]['figures']['classes']:,} classes"
+    return {
+        "profile": f"read {rows}",
+        "anonymize": f"generalized {rows}",
+        "report": "wrote certificate and reports",
+        "publish": "moved the release to its public place",
+    }[name]
+
+
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -115,6 +131,7 @@ class Run:
     finished stage, so that each stage can run in a process of its own.
 
     spec: the run file, with the chosen k once the plan has chosen it.
+    announce, detail: take a line for every reader, and one for those who asked for details.
     events: OpenLineage events of this run, shared by its copies, and by the run that begins again on the other engine.
     """
 
@@ -126,12 +143,14 @@ class Run:
         overwrite: bool = False,
         progress: Progress = no_progress,
         events: RunEvents | None = None,
+        details: bool = False,
     ) -> None:
         self._secret = secret_from_environment()
         self._run_file = self.spec = spec
         self._built: Mapping[str, Hierarchy] = {}
         self._released: Mapping[str, Hierarchy] = {}
         self.session, self.announce, self.overwrite, self.progress = session, announce, overwrite, progress
+        self.detail: Announce = announce if details else lambda _: None
         self.events = events or RunEvents(spec, announce)
         self.public: Folder = open_folder(spec.output.public_path, session)
         self.internal: Folder = open_folder(spec.output.internal_path, session)
@@ -447,8 +466,7 @@ class Run:
         record["seconds"] = round(time.monotonic() - begun, 1)
         state["stages"][name] = record
         self._save(state)
-        rows = state["stages"]["profile"]["input"]["rows"]
-        self.announce(f"{name:<10} {rows:>14,} rows {record['seconds']:>8.1f} s")
+        self.announce(f"{name:<10} {_done(name, state['stages']):<40} {record['seconds']:>8.1f} s")
 
     def _sized_shuffles(self, rows: int) -> AbstractContextManager[None]:
         """See `shuffles.sized_shuffles`; nothing in this process."""

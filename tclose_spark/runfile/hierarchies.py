@@ -20,6 +20,8 @@ WITH_OTHER = ("groups", "levels", "ranges")
 DatePart = Literal["hour", "day", "month", "quarter", "half", "year", "decade"]
 DATE_PARTS: tuple[DatePart, ...] = ("hour", "day", "month", "quarter", "half", "year", "decade")
 ROOT = "*"
+MOST_LEVELS = 65
+"""Names of levels are made for fewer levels than this."""
 
 
 def _many(value: Any) -> Any:
@@ -135,21 +137,32 @@ class HierarchyBuilder(Section):
 
     @property
     def level_names(self) -> tuple[str, ...]:
-        """What the labels of each level are, in words, the values first; empty if only the labels can show it.
+        """What the labels of each level are, in words, the values first.
 
         >>> HierarchyBuilder(dates=("month", "year")).level_names
         ('the value', 'month', 'year')
         >>> HierarchyBuilder(prefix=(3, 1)).level_names
         ('the value', 'the first 3 characters', 'the first character')
+        >>> HierarchyBuilder(order=4).level_names[:3]
+        ('the value', 'groups of 4 values', 'groups of 16 values')
         """
+        return "the value", *self._names_above()
+
+    def _names_above(self) -> Sequence[str]:
         if self.dates is not None:
-            return "the value", *self.dates
+            return self.dates
         if self.intervals is not None:
-            return "the value", *(f"intervals of {width}" for width in self.intervals)
+            return [f"intervals of {width}" for width in self.intervals]
         if isinstance(self.prefix, tuple):
-            kept = ("the first character" if n == 1 else f"the first {n} characters" for n in self.prefix)
-            return "the value", *kept
-        return ()
+            return [f"the first {_counted(n)}" for n in self.prefix]
+        if self.prefix is not None:
+            return [f"without the last {_counted(n * self.prefix)}" for n in range(1, MOST_LEVELS)]
+        if self.order is not None:
+            return [f"groups of {self.order**n:,} values" for n in range(1, MOST_LEVELS)]
+        if self.ranges == "icd9":
+            return ["category", "section", "chapter"]
+        name, levels = ("group", self.grouped) if self.ranges is None else ("range", self.ranges)
+        return [name if len(levels) == 1 else f"{name} of level {n}" for n in range(1, len(levels) + 1)]
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -173,6 +186,10 @@ class HierarchyBuilder(Section):
         if isinstance(self.ranges, tuple):
             _check_ranges(self.ranges, self.other)
         return self
+
+
+def _counted(n: int) -> str:
+    return "character" if n == 1 else f"{n} characters"
 
 
 def _check_widths(widths: Sequence[Fraction]) -> None:

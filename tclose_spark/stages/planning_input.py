@@ -30,7 +30,7 @@ def make_plan(run: Run, profile: Profile, table: EncodedTable, record: dict[str,
     """Makes and writes the plan of a run. record: has `k` if it was chosen; gets the figures of the plan."""
 
     def log(line: str) -> None:
-        run.announce(f"{'plan':<10} {line}")
+        run.detail(f"{'plan':<10} {line}")
 
     given = planning_input(run.spec, resolved_attributes(run, profile), table, log)
     make: Callable[[PlanningInput], Plan] = method_of(run.spec.method).make_plan

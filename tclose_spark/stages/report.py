@@ -59,7 +59,7 @@ def write_reports(
     raw = _raw_versus_released(run, measure_raw_versus_released)
     notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
     if raw is not None and "query_error" in raw["worth"]:
-        run.announce(f"counts     {query_errors(raw['worth'])}")
+        run.detail(f"counts     {query_errors(raw['worth'])}")
     changes = changes_of(run.spec)
     for note in (*notes, *change_notes(changes)):
         run.announce(f"note: {note}")

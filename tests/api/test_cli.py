@@ -347,8 +347,13 @@ def finished(spark: SparkSession, write_run: Callable[..., Path], tmp_path_facto
     return folder
 
 
+def certificate_of(finished: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads((finished / "out/public/certificate.json").read_text())
+    return made
+
+
 def test_allow_unique_is_in_the_certificate(finished: Path) -> None:
-    certificate = json.loads((finished / "out/public/certificate.json").read_text())
+    certificate = certificate_of(finished)
     assert certificate["allow_unique"] == ["name"]
     assert pq.read_table(finished / "out/public/release").num_rows == 24
 
@@ -375,27 +380,41 @@ def test_a_release_that_does_not_hold_ends_with_1(tclose: Command, finished: Pat
 def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: Path) -> None:
     code, out, err = tclose("release", finished / "run.yaml", "--overwrite")
     assert code == 0, err
-    assert [line.split()[0] for line in err.splitlines()] == [
-        "engine",
-        "profile",
-        "plan",
-        "anonymize",
-        "verify",
-        "counts",
-        "report",
-        "publish",
+    engine, *stages = (line.split() for line in err.splitlines())
+    assert engine[0] == "engine"
+    assert [" ".join(words[:-2]) for words in stages] == [
+        "profile read 24 rows",
+        "plan planned the classes, in 1 task",
+        "anonymize generalized 24 rows",
+        f"verify judged {certificate_of(finished)['release']['classes']} classes",
+        "report wrote certificate and reports",
+        "publish moved the release to its public place",
     ]
-    assert "half of random counts from the release are within " in err
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "small: the release holds" in lines
     assert "rows 24" in lines
     assert "k requested 3, achieved 3" in lines
     assert any(line.startswith("t of disease (equal) requested 0.5, achieved 0.") for line in lines)
     assert any(line.startswith("information loss (NCP) 0.") for line in lines)
+    assert f"certificate {finished}/out/public/certificate.json" in lines
+    assert "precision of" not in out
+
+
+def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, finished: Path) -> None:
+    planned, counts = "plan       blocks: 1 of up to 24 rows", "half of random counts from the release are within "
+    options = ("--overwrite", "--set", "method.name=closeness_tree")
+    code, out, err = tclose("release", finished / "run.yaml", *options)
+    assert code == 0, err
+    assert planned not in err
+    assert counts not in err
+    code, out, err = tclose("release", finished / "run.yaml", *options, "--details")
+    assert code == 0, err
+    assert planned in err
+    assert counts in err
+    lines = [" ".join(line.split()) for line in out.splitlines()]
     codebook = (finished / "out/public/codebook.csv").read_text()
     (precision,) = (line.removeprefix("precision of age ") for line in lines if line.startswith("precision of age "))
     assert precision.replace(";", " of rows;") + " of rows" in codebook
-    assert f"certificate {finished}/out/public/certificate.json" in lines
 
 
 def test_a_warning_is_printed_once_whether_or_not_the_run_has_given_it(
