@@ -76,9 +76,9 @@ def anonymize(run: Run) -> None:
         write_release(run, record)
 
 
-def verify(run: Run, finished: bool = False) -> Verdict:
+def verify(run: Run, finished: bool = False, other_version: bool = False) -> Verdict:
     """Judges the staged release from its files. Judges the finished release if `finished` requests it, or if nothing of
-    this configuration is staged.
+    this configuration is staged. other_version: see `verify_finished`.
 
     Raises:
         GuaranteeError: if a requirement does not hold.
@@ -92,7 +92,7 @@ def verify(run: Run, finished: bool = False) -> Verdict:
     if finished and not was_finished:
         raise ConfigurationError(f"verify: there is no finished release in {run.public.path()}")
     if finished or (was_finished and not run.is_ours("anonymize")):
-        return verify_finished(run)
+        return verify_finished(run, other_version)
     if run.finished:
         run.announce("note: this judges the staged release; `tclose verify --finished` judges the finished one")
     return _verify_staged(run)

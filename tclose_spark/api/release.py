@@ -309,16 +309,18 @@ def verify(
     overrides: Sequence[str] = (),
     log: Log | None = print,
     engine: str | None = None,
+    other_version: bool = False,
 ) -> Release:
     """Verifies a finished release again, from its files: table, certificate and report. Changes nothing.
 
     table, spec, output: those of the release. The table is not read, so one in memory may be None.
-    engine: see `release`.
+    engine: see `release`. other_version: accepts a release by another version of the package, whose report, codebook
+    and contract are then not compared.
 
     Raises:
         GuaranteeError: if it does not meet its requirements, or does not match its certificate: withdraw it.
         ConfigurationError: if there is no finished release, or it was made with another spec.
     """
     run = given_run(table, spec, output, overrides, reads=False)
-    run_stages(run, "verify", log=log, engine=engine, finished=True)
+    run_stages(run, "verify", log=log, engine=engine, finished=True, other_version=other_version)
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)

@@ -6,8 +6,6 @@ read and transfer rows.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,22 +19,10 @@ from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, observe, read_files, schema_of, select, session_of
 from tclose_spark.table.arrays import IntArray, Mapper
-from tclose_spark.table.columns.spark_types import delta_schema
 from tclose_spark.table.dictionaries import coded, codes_of, count_missing
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 
 ROWS_AT_ONCE = 1 << 20  # of a file, held as codes in a task
-MAGIC = b"PAR1"  # the first and last bytes of a Parquet file
-SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
-SPARK_WORDS = {
-    b"org.apache.spark.version": rb"[0-9]+(\.[0-9A-Za-z]+)*(-SNAPSHOT)?",
-    b"org.apache.spark.timeZone": rb"[A-Za-z0-9_+-]+([/:][A-Za-z0-9_+-]+)*",
-    b"org.apache.spark.legacyDateTime": rb"",
-    b"org.apache.spark.legacyINT96": rb"",
-}
-"""What Spark adds to the metadata of a file: its version, and its date rules."""
-WRITERS = r"parquet-(cpp-arrow|mr) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
-"""The names of Arrow and Spark in the metadata of a file."""
 LARGE_OF = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 NO_COUNT = "a table of sensitive values has a count below 1"
 ROWS, DIGEST, MISSING, PART = "rows", "digest", "missing", "part"
@@ -168,21 +154,12 @@ def _rows_of(name: str, content: pa.Buffer, kinds: pa.Schema) -> Iterator[pa.Rec
     Raises:
         DamagedFileError: if the file cannot be read, has other columns, or reveals more than its rows.
     """
-    described = json.loads(delta_schema(kinds))
     strings = [field.name for field in kinds if pa.types.is_string(field.type)]
     try:
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=strings, coerce_int96_timestamp_unit="us")
-        found, words = file.metadata.schema.to_arrow_schema(), dict(file.metadata.metadata or {})
+        found = file.metadata.schema.to_arrow_schema()
         if found.names != kinds.names or not all(map(_is_alike, found.types, kinds.types)):
             raise DamagedFileError(f"{name} has other columns than the release")
-        columns = json.loads(words.pop(SPARK_SCHEMA)) if SPARK_SCHEMA in words else described
-        footer = content[len(content) - 8 - file.metadata.serialized_size :].to_pybytes()
-        plain = all(key in SPARK_WORDS and re.fullmatch(SPARK_WORDS[key], word) for key, word in words.items())
-        twice = any(footer.count(key) > 1 for key in (SPARK_SCHEMA, *SPARK_WORDS))
-        if not plain or twice or not re.fullmatch(WRITERS, file.metadata.created_by) or columns != described:
-            raise DamagedFileError(f"{name} has metadata beyond that of the release")
-        if content[: len(MAGIC)].to_pybytes() != MAGIC:  # Arrow does not check it
-            raise DamagedFileError(f"{name} cannot be read")
         for rows in file.iter_batches(ROWS_AT_ONCE, columns=kinds.names):
             if rows.num_rows:
                 yield rows

@@ -163,9 +163,13 @@ def verify(
     finished: Annotated[
         bool, typer.Option("--finished", help="Verify the finished release, whatever is staged beside it.")
     ] = False,
+    other_version: Annotated[
+        bool,
+        typer.Option("--other-version", help="Accept a finished release by another version; see the upgrade page."),
+    ] = False,
 ) -> None:
     """See STAGES."""
-    _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished)
+    _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished, other_version=other_version)
 
 
 @app.command()

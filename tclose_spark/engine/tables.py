@@ -182,9 +182,9 @@ def read_rows(session: Session, path: str, schema: pa.Schema) -> Table:
     return engine_of(session).read_rows(session, path, schema)
 
 
-def read_delta(session: Session, path: str) -> Table:
-    """The Delta table at a path."""
-    return engine_of(session).read_delta(session, path)
+def read_delta(session: Session, path: str, version: int | None = None) -> Table:
+    """The Delta table at a path, at a version (None: the last)."""
+    return engine_of(session).read_delta(session, path, version)
 
 
 def write_delta(table: Table, path: str) -> None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tclose_spark.checks.atoms import Line
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
-from tclose_spark.engine.tables import again_if_disturbed, read_delta, sized_shuffles
+from tclose_spark.engine.tables import again_if_disturbed, read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
 from tclose_spark.io.tables.exports import export_name
+from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
+from tclose_spark.stages.line.evidence import require_earlier_versions, require_history, require_records
 from tclose_spark.stages.population import opened_population
 from tclose_spark.stages.publish import JUDGED, MINIMALITY, VERDICT, public_files
 from tclose_spark.stages.report import certify
@@ -30,6 +34,8 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 
 MOST_NAMED = 5  # files that a message names
+ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+VERSION = r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.post|\.dev)\d{1,4})*"
 
 
 def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
@@ -62,13 +68,21 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
 def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
     stages = state["stages"]
     versions = _versions(stages)
-    require_plain_table(folder, "release", versions["commits"])
+    require_plain_table(folder, "release", versions["commits"], versions["readable"])
     evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
     release, path = read_delta(run.session, folder.path("release")), folder.path("release")
+    require_plain_parquet(folder, parts_of(folder, "release"), schema_of(release))
     people, line, evidence_folder = None, None, run.staging if folder is run.staging else run.internal
     if run.spec.attributes.person is not None:
+        if not evidence_folder.exists(PEOPLE):
+            raise GuaranteeError(f"{evidence_folder.path(PEOPLE)} is missing")
         people = read_delta(run.session, evidence_folder.path(PEOPLE))
-    if (earlier := stages["profile"].get("earlier")) is not None:
+    earlier = stages["profile"].get("earlier")
+    require_earlier_versions(run, folder, versions["readable"], earlier)
+    require_records(run, evidence_folder)
+    if earlier is not None:
+        if not evidence_folder.exists(ATOMS):
+            raise GuaranteeError(f"{evidence_folder.path(ATOMS)} is missing")
         line = Line(
             atoms=read_delta(run.session, evidence_folder.path(ATOMS)),
             releases=tuple(entry["fingerprint"] for entry in earlier["releases"]),
@@ -79,6 +93,7 @@ def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder
     for name in run.spec.release.tables([], run.spec.attributes.sensitive_attributes):
         require_plain_table(folder, name)
         tables[name] = (read_delta(run.session, folder.path(name)), folder.path(name))
+        require_plain_parquet(folder, parts_of(folder, name), schema_of(tables[name][0]))
     with opened_population(run) as population:
         return verify_release(
             release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line, tables
@@ -110,11 +125,17 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
 def mechanism_record(run: Run) -> dict[str, Any]:
     """What the method's choices reveal, without values; announces it."""
     figure = run.staged(MINIMALITY, json.loads)
-    notes, found = mechanism_notes(figure), mechanism_found(figure)
+    notes = mechanism_notes(figure)
     more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
     for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
         run.announce(f"note: {note}")
-    return {**found, "warnings": notes if figure["measured"] else extreme_aggregates_notes(figure, public=True)}
+    return _recorded(figure)
+
+
+def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
+    """What a state records of MINIMALITY."""
+    warnings = mechanism_notes(figure) if figure["measured"] else extreme_aggregates_notes(figure, public=True)
+    return {**mechanism_found(figure), "warnings": warnings}
 
 
 def require_holds(verdict: Verdict, what: str) -> None:
@@ -123,11 +144,12 @@ def require_holds(verdict: Verdict, what: str) -> None:
         raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
 
 
-def verify_finished(run: Run) -> Verdict:
+def verify_finished(run: Run, other_version: bool = False) -> Verdict:
     """Judges a finished release with its certificate, reports, exports and evidence; changes nothing.
 
     Every file must have its published SHA-256. Then the release is judged anew from its files, and the certificate and
-    the report must follow from that.
+    the report must follow from that. other_version: accepts a release of another version of the package, whose report,
+    codebook and contract are not compared.
 
     Raises:
         GuaranteeError: if a requirement does not hold, or a file is missing, changed or foreign.
@@ -145,12 +167,14 @@ def verify_finished(run: Run) -> Verdict:
     with _place_of_classes(run) as classes, sized_shuffles(run.session, profiled.rows):
         verdict = judge(run, profiled, state, run.public, classes)
     require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
-    _require_pages(run, state, verdict)
+    _require_pages(run, state, verdict, other_version)
     _require_table(run)
     release = read_delta(run.session, run.public.path("release"))
     reported = state["stages"]["report"]
     for kind, files in reported["exports"].items():
         rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
+        if kind == "parquet":
+            require_plain_parquet(run.public, parts_of(run.public, export_name(kind)), schema_of(release))
         check_export(rows, hashed, kind, run.public, files)
     run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
     return verdict
@@ -266,11 +290,14 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
             yield f"{run.public.path(name)} is missing"
 
 
-def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None:
+def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool) -> None:
     """Raises GuaranteeError unless certificate, report, codebook and contract follow from the verdict."""
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
+    same_version = _require_version(run, certificate, again["tool"], other_version)
+    require_history(run.internal, state["stages"]["profile"].get("earlier"), certificate)
+    _require_minimality(run, state["stages"]["verify"]["minimality"])
     figures = json.loads(json.dumps(verdict.figures))
     made: dict[str, Callable[[], str]] = {
         REPORT: lambda: render_report(certificate, figures),
@@ -282,8 +309,47 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict) -> None
             text = run.public.read(name)
         except (ValueError, OSError):
             raise GuaranteeError(f"{run.public.path(name)} is no text") from None
-        if certificate.get("tool") == again["tool"] and text != make():
+        if same_version and text != make():
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
+
+
+def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str, str], accepted: bool) -> bool:
+    """Whether this version of the package wrote a certificate. accepted: whether another one may have written it.
+
+    Raises:
+        GuaranteeError: if the date or the version is none, or another version is not accepted.
+    """
+    issued, tool = certificate.get("issued"), certificate.get("tool")
+    is_date = isinstance(issued, str) and re.fullmatch(ISSUED, issued) is not None
+    with suppress(ValueError):
+        is_date = is_date and datetime.fromisoformat(issued) is not None
+        if is_date and tool == ours:
+            return True
+        named = isinstance(tool, dict) and tool == {**ours, "version": tool.get("version")}
+        if is_date and named and re.fullmatch(VERSION, str(tool["version"])):
+            if accepted:
+                return False
+            raise GuaranteeError(
+                f"the certificate in {run.public.path()} is of version {tool['version']} of {ours['name']}, and this "
+                f"is version {ours['version']}, which cannot compare the report, the codebook and the contract; verify "
+                "it with that version, or accept this (--other-version)"
+            )
+    raise GuaranteeError(
+        f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
+        "tool is none"
+    )
+
+
+def _require_minimality(run: Run, recorded: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError unless MINIMALITY is what the run recorded of it."""
+    try:
+        text = run.internal.read(MINIMALITY)
+        figure = strict_json(text)
+        as_it_was = json.dumps(figure, indent=1) == text and _recorded(figure) == recorded
+    except (ValueError, TypeError, KeyError, AttributeError, OSError):
+        as_it_was = False
+    if not as_it_was:
+        raise GuaranteeError(f"{run.internal.path(MINIMALITY)} is not what was recorded of the method's choices")
 
 
 def _certificate(run: Run) -> dict[str, Any]:

@@ -4,7 +4,6 @@ however the files lie.
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +19,7 @@ from pyspark.sql import functions as F
 
 from tclose_spark.checks import released
 from tclose_spark.checks.classes.tallies import tally_classes
-from tclose_spark.checks.released import DamagedFileError, read_released
+from tclose_spark.checks.released import read_released
 from tclose_spark.io.tables.delta import read_delta, write_delta
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -92,22 +90,6 @@ def test_folders_of_any_name(spark: SparkSession, tmp_path: Path, name: str) -> 
     rows = read_released(read_delta(spark, path), path, *BY_FILES)
     rows.tallies.collect()
     assert rows.fingerprint.rows == len(ROWS)
-
-
-@pytest.mark.parametrize("key", ["legacyINT96", "legacyDateTime"])
-def test_what_spark_writes_of_dates_is_no_more_than_rows(key: str) -> None:
-    table = pa.table({"age": [20, 30]})
-
-    def rows(value: str) -> int:
-        target = io.BytesIO()
-        with pq.ParquetWriter(target, table.schema, store_schema=False) as writer:
-            writer.write_table(table)
-            writer.add_key_value_metadata({f"org.apache.spark.{key}": value})
-        return sum(map(len, released._rows_of("part", pa.py_buffer(target.getvalue()), table.schema)))
-
-    assert rows("") == 2
-    with pytest.raises(DamagedFileError, match="part has metadata beyond that of the release"):
-        rows("person 1 has flu")
 
 
 def test_files_whose_times_spark_wrote_by_an_older_calendar(

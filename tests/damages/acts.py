@@ -23,6 +23,7 @@ from tclose_spark.io.local_session import LocalSession
 
 Damage = Callable[[Path], object]
 
+PLAIN = {"store_schema": False, "write_statistics": False}
 LOG = "release/_delta_log/00000000000000000000.json"
 
 
@@ -105,13 +106,13 @@ def column_mapping(area: Path) -> None:
     in_log("protocol", minReaderVersion=2, minWriterVersion=5)(area)
 
 
-def parquet(change: Callable[[pa.Table], pa.Table]) -> Damage:
-    """Rewrites the data file, with its size in the log."""
+def parquet(change: Callable[[pa.Table], pa.Table] = lambda table: table, **options: Any) -> Damage:
+    """Rewrites the data file with these options of its writer, with its size in the log."""
 
     def damage(area: Path) -> None:
         part = the_part(area)
         table = change(pq.read_table(part))
-        with pq.ParquetWriter(part, table.schema, store_schema=False, write_statistics=False) as writer:
+        with pq.ParquetWriter(part, table.schema, **{**PLAIN, **options}) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata(table.schema.metadata or {})
         in_log("add", size=part.stat().st_size)(area)
@@ -127,6 +128,38 @@ def content(name: str, change: Callable[[bytes], bytes]) -> Damage:
         path.write_bytes(change(path.read_bytes()))
 
     return damage
+
+
+def resized(change: Callable[[bytes], bytes]) -> Damage:
+    """Changes the bytes of the data file, with its size in the log."""
+
+    def damage(area: Path) -> None:
+        content("PART", change)(area)
+        in_log("add", size=the_part(area).stat().st_size)(area)
+
+    return damage
+
+
+def in_footer(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    """Other bytes in the footer of a Parquet file."""
+
+    def change(whole: bytes) -> bytes:
+        at = len(whole) - 8 - pq.read_metadata(pa.BufferReader(whole)).serialized_size
+        assert len(old) == len(new)
+        assert old in whole[at:]
+        return whole[:at] + whole[at:].replace(old, new)
+
+    return change
+
+
+def before_the_footer(text: bytes) -> Callable[[bytes], bytes]:
+    """Bytes between the columns and the footer of a Parquet file."""
+
+    def change(whole: bytes) -> bytes:
+        at = len(whole) - 8 - pq.read_metadata(pa.BufferReader(whole)).serialized_size
+        return whole[:at] + text + whole[at:]
+
+    return change
 
 
 def flipped(at: int) -> Callable[[bytes], bytes]:
@@ -165,7 +198,7 @@ def certificate(*path: Any, value: Any) -> Damage:
         holder = whole
         for key in path[:-1]:
             holder = holder[key]
-        assert holder[path[-1]] != value
+        assert holder.get(path[-1]) != value
         holder[path[-1]] = value
         file.write_text(json.dumps(whole, indent=2))
 

@@ -12,7 +12,7 @@ CHECKS = {
     "files of the log": r"its log does not list|is not there, or not as long as its log says",
     "gone": r"there is no release in|/release is missing",
     "readable": r"the release is damaged: part-\S+ cannot be read",
-    "metadata": r"the release is damaged: part-\S+ has metadata beyond",
+    "metadata": r"the release is damaged: \S+ has metadata beyond",
     "columns": r"columns of the release are missing or unexpected|has other columns than the release",
     "identifiers": r"the direct identifier '\w+' is in the release",
     # of what the run observed
@@ -34,6 +34,8 @@ CHECKS = {
     "hierarchies": r"is not the hierarchy that was built for this release",
     "certificate": r"the certificate in \S+ does not describe the release beside it",
     "certificate's form": r"is no certificate: it is no JSON object, or has a key twice",
+    "version": r"is of version \S+ of tclose_spark, and this is version",
+    "minimality": r"is not what was recorded of the method's choices",
     "pages": r"(report\.html|codebook\.csv|contract\.yaml) (does not describe the release beside it|is no text)",
     "configuration": r"was made with another configuration",
     "state": r"run\.json is missing, or cannot be read",

@@ -18,10 +18,25 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
     },
     "certificate": {
         "a key more": text_of("certificate.json", r"\{", '{"note": "person 1 has flu",'),
+        "a date that is none": certificate("issued", value="person 1 has flu"),
+        "a day that is none": certificate("issued", value="2020-02-30T00:00:00Z"),
+        "no date": certificate("issued", value=None),
+        "a key more of its tool": certificate("tool", "note", value="person 1 has flu"),
+        "the tool that issued it": certificate("tool", "name", value="another"),
+        "text as the version": certificate("tool", "version", value="person 1 has flu"),
+        "no tool": certificate("tool", value=None),
         "no keys": content("certificate.json", lambda whole: b"{}"),
         "a warning more": certificate("warnings", value=["person 1 has flu"]),
         "an exempt column": certificate("allow_unique", value=["region"]),
         "an unprotected attribute": certificate("unprotected", value={"disease": {}}),
+    },
+    "version": {"the version that issued it": certificate("tool", "version", value="99")},
+    "minimality": {
+        "the minimality edited": content("../internal/minimality.json", lambda whole: b"{}"),
+        "a key more of the minimality": text_of("../internal/minimality.json", r"\{", '{"note": "person 1 has flu",'),
+        "a blank more of the minimality": text_of("../internal/minimality.json", r"\{", "{ "),
+        "the minimality as other bytes": content("../internal/minimality.json", lambda whole: b"\xff"),
+        "the minimality gone": gone("../internal/minimality.json"),
     },
     "certificate's form": {
         "a key twice": text_of("certificate.json", r"\{", '{"verdict": "fails",'),
@@ -54,8 +69,6 @@ BESIDE: Mapping[str, Mapping[str, Damage]] = {
 """Each is found also if the adversary lists the files again."""
 EVIDENCE: Mapping[str, Damage] = {
     "when it was issued": certificate("issued", value="2020-01-01T00:00:00Z"),
-    "the version that issued it": certificate("tool", "version", value="99"),
-    "the tool that issued it": certificate("tool", "name", value="another"),
     "the certificate as other text": text_of("certificate.json", r"\{\n", "{"),
     "the data file with a byte flipped in its footer": content("PART", lambda whole: flipped(len(whole) - 30)(whole)),
     "the class table gone": gone("../internal/classes"),
@@ -73,7 +86,6 @@ EVIDENCE: Mapping[str, Damage] = {
     "the results edited": text_of("../internal/validation/results.json", '"success": true', '"success": false'),
     "the validation gone": gone("../internal/validation"),
     "a page more in the validation": new_file("../internal/validation/data_docs/more.html"),
-    "the minimality edited": content("../internal/minimality.json", lambda whole: b"{}"),
     "the internal report edited": text_of("../internal/report.html", "Not for publication", "For publication"),
     "the internal report gone": gone("../internal/report.html"),
     "the linked rows gone": gone("../internal/linked"),

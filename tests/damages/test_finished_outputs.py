@@ -7,6 +7,8 @@ damaged release in run.json.
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -176,7 +178,27 @@ def test_a_certificate_by_another_version_of_the_package_is_one(output: Path, co
     whole["tool"]["version"], whole["issued"] = "0.0.1", "2020-01-01T00:00:00Z"
     path.write_text(json.dumps(whole))
     list_again(output)
-    assert pipeline.verify(open_run(conf, f"output.path={output}")).holds
+    run = open_run(conf, f"output.path={output}")
+    with pytest.raises(GuaranteeError, match=r"of version 0\.0\.1 of tclose_spark.*--other-version"):
+        pipeline.verify(run)
+    assert pipeline.verify(run, finished=True, other_version=True).holds
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a socket"])
+@pytest.mark.parametrize("name", ["public/report.html", "public/raw", "public/release/part-0", "internal/plan.json"])
+def test_what_is_no_regular_file_is_not_opened(
+    output: Path, conf: Path, open_run: OpenRun, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = output / name
+    path.unlink(missing_ok=True)
+    if kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        monkeypatch.chdir(path.parent)  # the path of a socket is short
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(path.name)
+    with pytest.raises(GuaranteeError, match=f"{name} is no file of a release: it is a pipe"):
+        pipeline.verify(open_run(conf, f"output.path={output}"))
 
 
 @pytest.mark.parametrize("tried", [AS_IT_IS, LISTED_AGAIN, OF_STATE], ids=lambda tried: tried.what)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from people import list_again
@@ -125,6 +127,51 @@ STRANGE = {"path": "x.parquet", "deletionTimestamp": 1, "dataChange": True}
 ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
 
 
+def written(below: str, change: Callable[[pa.Table], pa.Table], **options: Any) -> Callable[[Path], None]:
+    """A damage: a file of a table in `public` or `internal`, in the place of the old one; its commit says its size."""
+
+    def damage(table: Path) -> None:
+        (file,) = (table / below).glob("*.parquet")
+        pq.write_table(
+            change(pq.read_table(file)), file, **{"store_schema": False, "write_statistics": False, **options}
+        )
+        log = file.parent / f"_delta_log/{0:020}.json" if "internal" in below else table / f"_delta_log/{0:020}.json"
+        log.write_text(re.sub(r'"size": ?[0-9]+', f'"size": {file.stat().st_size}', log.read_text()))
+
+    return damage
+
+
+def other_disease(rows: pa.Table) -> pa.Table:
+    """The rows, the first with the disease of another row."""
+    place, diseases = rows.column_names.index("disease"), rows["disease"].to_pylist()
+    other = next(one for one in diseases if one != diseases[0])
+    return rows.set_column(place, "disease", pa.array([other, *diseases[1:]]))
+
+
+def removed_at(time: Any) -> Callable[[Path], None]:
+    """A damage: a time of removal."""
+
+    def damage(table: Path) -> None:
+        log = table / f"_delta_log/{1:020}.json"
+        log.write_text(re.sub(r'"deletionTimestamp": ?[0-9]+', f'"deletionTimestamp": "{time}"', log.read_text()))
+
+    return damage
+
+
+def another_history(table: Path) -> None:
+    """A damage: one figure of the history."""
+    page = table / "../../internal/history.json"
+    entries = json.loads(page.read_text())
+    entries[0]["rows"] += 1
+    page.write_text(json.dumps(entries))
+
+
+a_value_changed = written("_earlier/0", other_disease)
+a_row_less = written("_earlier/0", lambda rows: rows.slice(1))
+statistics = written("_earlier/0", lambda rows: rows, write_statistics=True)
+a_record_less = written("../../internal/records", lambda rows: rows.slice(1))
+
+
 @promises("With `output.keep_versions`, it holds one for each kept release and each one since")
 @pytest.mark.parametrize(
     ("damage", "found"),
@@ -138,6 +185,18 @@ ADDED = {"path": "x.parquet", "partitionValues": {}, "size": 1, "modificationTim
         (lambda table: (table / f"_delta_log/{2:020}.json").write_text(""), "does not list _delta_log/0*2.json"),
         (lambda table: (table / "_earlier/0/x.parquet").write_text("x"), "does not list _earlier/0/x.parquet"),
         (lambda table: next((table / "_earlier/0").glob("*.parquet")).write_text("x"), "not as long as its log says"),
+        (lambda table: shutil.rmtree(table / "_earlier"), "_earlier/0/.*is not there"),
+        (a_value_changed, "version 0 of .*release has not the rows of the earlier release"),
+        (a_row_less, "version 0 of .*release has not the rows of the earlier release"),
+        (statistics, "damaged: .*parquet has metadata beyond"),
+        (removed_at("p1 has flu"), "removes a file in an unusual way"),
+        (lambda table: (table / "../../internal/history.json").unlink(), "history.json is missing"),
+        (lambda table: (table / "../../internal/history.json").write_text("[]"), "history.json does not list"),
+        (another_history, "history.json does not list the releases"),
+        (a_record_less, "records has not a record of each released row"),
+        (lambda table: shutil.rmtree(table / "../../internal/people"), "internal/people is missing"),
+        (lambda table: shutil.rmtree(table / "../../internal/records"), "records.* cannot be read"),
+        (lambda table: shutil.rmtree(table / "../../internal/atoms"), "internal/atoms is missing"),
     ],
 )
 def test_whatever_else_is_in_the_log_is_found(

@@ -19,7 +19,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import open_folder, place_of
 from tclose_spark.io.storage.stores import Place, in_order, on_arrow, opened
-from tclose_spark.io.tables.delta_log import LOG, LOGS, PROPERTIES
+from tclose_spark.io.tables.delta_log import LOG, LOGS, PROPERTIES, log_of
 from tclose_spark.table.columns.parquet import WRITER
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 
@@ -130,10 +130,10 @@ def write_log(path: str, schema: pa.Schema, files: Sequence[Place]) -> None:
     open_folder(path, LocalSession()).write(LOG, "".join(json.dumps(action) + "\n" for action in actions))
 
 
-def read_log(folder: Place) -> tuple[pa.Schema, list[Place]]:
-    """(the columns, the files) of the last version of a table that a run wrote (see `io.tables.delta_log`)."""
-    last = in_order((folder / LOGS).glob("*.json"))[-1]
-    actions = [json.loads(line) for line in last.read_text(encoding="utf-8").split("\n") if line]
+def read_log(folder: Place, version: int | None = None) -> tuple[pa.Schema, list[Place]]:
+    """(the columns, the files) of a version (None: the last) of a table that a run wrote (see `delta_log`)."""
+    log = in_order((folder / LOGS).glob("*.json"))[-1] if version is None else folder / log_of(version)
+    actions = [json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line]
     (text,) = (action["metaData"]["schemaString"] for action in actions if "metaData" in action)
     files = [folder / unquote(action["add"]["path"]) for action in actions if "add" in action]
     return arrow_schema(text), files

@@ -143,8 +143,8 @@ class LocalEngine:
     def read_rows(self, session: LocalSession, path: str, schema: pa.Schema) -> LocalTable:
         return LocalTable(session, schema, local_files.read_parts(in_order(place_of(path).glob("*.parquet")), schema))
 
-    def read_delta(self, session: LocalSession, path: str) -> LocalTable:
-        schema, listed = local_files.read_log(place_of(path))
+    def read_delta(self, session: LocalSession, path: str, version: int | None = None) -> LocalTable:
+        schema, listed = local_files.read_log(place_of(path), version)
         return LocalTable(session, schema, local_files.read_parts(listed, schema))
 
     def write_delta(self, table: LocalTable, path: str) -> None:

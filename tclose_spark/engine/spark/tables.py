@@ -157,8 +157,8 @@ class SparkEngine:
         frame = session.read.options(**NO_PATTERN).schema(spark_schema(schema)).parquet(for_spark(path))
         return opened_by_tasks(frame, schema, Input(path=path, format="parquet"))
 
-    def read_delta(self, session: SparkSession, path: str) -> DataFrame:
-        return delta.read_delta(session, path)
+    def read_delta(self, session: SparkSession, path: str, version: int | None) -> DataFrame:
+        return delta.read_delta(session, path, version)
 
     def write_delta(self, table: SparkTable, path: str) -> None:
         delta.write_delta(frame_of(table), path)

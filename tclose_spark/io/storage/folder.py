@@ -26,6 +26,10 @@ class Folder(Protocol):
         """The first bytes of a file."""
         ...
 
+    def end(self, name: str, size: int) -> bytes:
+        """The last bytes of a file."""
+        ...
+
     def size(self, name: str) -> int:
         """The bytes of a file."""
         ...
@@ -119,6 +123,12 @@ class PlaceFolder:
     def begin(self, name: str, size: int) -> bytes:
         """See Folder."""
         with (self._root / name).open("rb") as file:
+            return bytes(file.read(size))
+
+    def end(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        with (self._root / name).open("rb") as file:
+            file.seek(max(self.size(name) - size, 0))
             return bytes(file.read(size))
 
     def size(self, name: str) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.arrow import ArrowFolder
 from tclose_spark.io.storage.folder import Folder as Folder
@@ -46,8 +46,19 @@ class LocalFolder(PlaceFolder):
         if path.is_symlink() or name.endswith("/"):
             what = f"link to {os.readlink(path)}" if path.is_symlink() else "empty folder"
             return hashlib.sha256(os.fsencode(what)).hexdigest()
+        self._require_regular(path)
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def read(self, name: str) -> str:
+        """See Folder."""
+        self._require_regular(self._root / name)
+        return super().read(name)
+
+    def _require_regular(self, path: Path) -> None:
+        """Raises GuaranteeError at a pipe, a socket or a device, whose content may never end: it is not opened."""
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise GuaranteeError(f"{path} is no file of a release: it is a pipe, a socket or a device; remove it")
 
     def write(self, name: str, text: str, private: bool = False) -> None:
         """See Folder. The file appears as a whole or not at all."""

@@ -89,6 +89,12 @@ class HadoopFolder:
         with _closing(self._files.open(self._path(name))) as stream:
             return bytes(stream.readNBytes(size))
 
+    def end(self, name: str, size: int) -> bytes:
+        """See Folder."""
+        with _closing(self._files.open(self._path(name))) as stream:
+            stream.seek(max(self.size(name) - size, 0))
+            return bytes(stream.readNBytes(size))
+
     def size(self, name: str) -> int:
         """See Folder."""
         return int(self._files.getFileStatus(self._path(name)).getLen())

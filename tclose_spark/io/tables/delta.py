@@ -25,9 +25,10 @@ LARGE_VALUES = {
 """Parquet options for columns whose values are files or batches of rows."""
 
 
-def read_delta(spark: SparkSession, path: str) -> DataFrame:
-    """The Delta table at a path."""
-    return spark.read.format("delta").load(for_spark(path))
+def read_delta(spark: SparkSession, path: str, version: int | None = None) -> DataFrame:
+    """The Delta table at a path, at a version (None: the last)."""
+    at = {} if version is None else {"versionAsOf": str(version)}
+    return spark.read.format("delta").options(**at).load(for_spark(path))
 
 
 def bare(table: DataFrame) -> DataFrame:

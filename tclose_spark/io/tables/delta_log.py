@@ -10,9 +10,10 @@ follow its whole log, so `require_plain_table` requires that it has no other con
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, unquote
@@ -23,6 +24,8 @@ from tclose_spark.io.storage.integrity import strict_json
 
 LOGS = "_delta_log"
 LOG = f"{LOGS}/{0:020}.json"
+IDENTITY = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+LATEST = 1 << 42  # milliseconds, in the year 2109
 EARLIER = "_earlier"
 """In a table's folder: the files of earlier versions, a folder for each. Readers of files alone skip such a name."""
 ADD = {"path", "partitionValues", "size", "modificationTime", "dataChange"}
@@ -71,10 +74,11 @@ def scrub_table(folder: Folder, table: str) -> None:
     _write_log(folder, table, _actions(folder, table))
 
 
-def require_plain_table(folder: Folder, table: str, versions: int = 1) -> None:
+def require_plain_table(folder: Folder, table: str, versions: int = 1, readable: Collection[int] = (0,)) -> None:
     """Raises GuaranteeError, naming the problem, unless readers of a table in a folder read the rows of its Parquet
     files and nothing else: a commit for each of these versions adds its files, each as a whole, removes those of the
-    version before, and has no other content. Files of versions before the last one are in EARLIER, or gone.
+    version before, and has no other content. Files of readable versions before the last one are in EARLIER, and those
+    of other versions are gone.
     """
     place, commits, there = folder.path(table), [], folder.sizes(table)
     for log in map(log_of, range(versions)):
@@ -84,11 +88,13 @@ def require_plain_table(folder: Folder, table: str, versions: int = 1) -> None:
             raise GuaranteeError(f"{folder.path(f'{table}/{log}')} cannot be read") from None
         if commits[-1] is None:
             raise GuaranteeError(f"there is no release in {place}: it has no {log}")
-    for problem in _version_problems(commits, there, f"{table}/"):
+    for problem in _version_problems(commits, readable, there, f"{table}/"):
         raise GuaranteeError(f"{place} is not as it was written: {problem}")
 
 
-def _version_problems(commits: Sequence[Any], there: Mapping[str, int], below: str) -> Iterator[str]:
+def _version_problems(
+    commits: Sequence[Any], readable: Collection[int], there: Mapping[str, int], below: str
+) -> Iterator[str]:
     """The problems of a table's commits and files. there: the bytes of its files, whose names begin with `below`."""
     last, listed, before = len(commits) - 1, dict[str, int](), set[str]()
     for number, actions in enumerate(commits):
@@ -99,7 +105,7 @@ def _version_problems(commits: Sequence[Any], there: Mapping[str, int], below: s
         except (TypeError, KeyError, AttributeError):  # fields of other types than a log has
             yield f"{log} holds a line that is no action"
             return
-        listed |= {name: size for name, size in files.items() if number == last or below + name in there}
+        listed |= files if number in readable else {}
         before = {*files}
     yield from _file_problems(listed, there, {below + log_of(number) for number in range(last + 1)}, below)
 
@@ -120,7 +126,8 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
             set(fields) != ADD
             or fields["partitionValues"]
             or unquote(fields["path"]).rpartition("/")[0] != inside
-            or not fields["dataChange"]
+            or fields["dataChange"] is not True
+            or not _is_time(fields["modificationTime"])
         ):
             yield f"{log} adds a file in an unusual way"
         elif kind == "add" and fields["path"] in added:
@@ -129,7 +136,7 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
             yield f"{log} says more of the table than its columns"
         elif kind == "protocol" and not _is_known(fields):
             yield f"{log} requires more of readers than a table of plain files does"
-        elif kind == "remove" and set(fields) != REMOVE:
+        elif kind == "remove" and (set(fields) != REMOVE or not _is_time(fields["deletionTimestamp"])):
             yield f"{log} removes a file in an unusual way"
         added |= {fields["path"]} if kind == "add" else set()
         removed |= {unquote(fields["path"])} if kind == "remove" else set()
@@ -157,7 +164,14 @@ def _is_plain(meta: Mapping[str, Any]) -> bool:
         and meta["format"] == {"provider": "parquet", "options": {}}
         and meta["partitionColumns"] == []
         and meta["configuration"] == PROPERTIES
+        and re.fullmatch(IDENTITY, meta["id"]) is not None
+        and _is_time(meta["createdTime"])
     )
+
+
+def _is_time(value: Any) -> bool:
+    """Whether a field of a log is a time, in milliseconds."""
+    return type(value) is int and 0 <= value < LATEST
 
 
 def _is_known(protocol: Mapping[str, Any]) -> bool:
@@ -173,9 +187,8 @@ def _is_known(protocol: Mapping[str, Any]) -> bool:
 
 def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str) -> Iterator[str]:
     """The problems of a table's files, compared with the sizes in its log."""
-    known = {*listed, *(checksum_of(name) for name in listed)}
     for name in sorted(there.keys() - logs):
-        if name.removeprefix(below) not in known:
+        if name.removeprefix(below) not in listed:
             yield f"its log does not list {name.removeprefix(below)}"
     for name, size in listed.items():
         if there.get(below + name) != size:
@@ -200,9 +213,8 @@ def later_commits(folder: Folder, table: str, versions: int = 1) -> list[str]:
 
 
 def _strays(folder: Folder, table: str) -> list[str]:
-    """Data files in a table's folder that its log does not list, and checksums of missing files."""
-    listed = data_files(folder, table)
-    known = {*listed, *map(checksum_of, listed), LOGS}
+    """Files in a table's folder that its log does not list, such as Hadoop's checksums."""
+    known = {*data_files(folder, table), LOGS}
     return [name for name in folder.names(table) if name not in known]
 
 
@@ -215,16 +227,6 @@ def _listed(actions: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 def data_files(folder: Folder, table: str) -> dict[str, int]:
     """The data files that a table's log lists, with their bytes."""
     return _listed(_actions(folder, table))
-
-
-def checksum_of(name: str) -> str:
-    """The name of the file in which Hadoop keeps the checksum of a file in a table's folder.
-
-    >>> checksum_of("_earlier/0/part-0.parquet")
-    '_earlier/0/.part-0.parquet.crc'
-    """
-    folder, slash, file = name.rpartition("/")
-    return f"{folder}{slash}.{file}.crc"
 
 
 def actions_of(folder: Folder, log: str) -> list[dict[str, Any]]:

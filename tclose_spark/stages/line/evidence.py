@@ -1,0 +1,86 @@
+"""What a release keeps of its line, compared with what the line was: earlier versions, the history and the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tclose_spark.engine.exports import fingerprint_of
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run import HISTORY, PEOPLE, RECORDS, Run
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.storage.integrity import strict_json
+from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.io.tables.delta_log import EARLIER
+from tclose_spark.io.tables.plain_parquet import require_plain_parquet
+from tclose_spark.report.line import history_entry
+from tclose_spark.table.people import PERSON
+
+
+def require_earlier_versions(
+    run: Run, folder: Folder, readable: Iterable[int], earlier: Mapping[str, Any] | None
+) -> None:
+    """Raises GuaranteeError unless each readable version of a release's table has the rows of the release that it was.
+    The last version is the release. earlier: of the state's profile; None for a release without a line.
+    """
+    *before, last = readable
+    releases = [] if earlier is None else [entry["fingerprint"] for entry in earlier["releases"]]
+    for version in before:
+        place = folder.path("release")
+        number = len(releases) - (last - version)
+        try:
+            table = read_delta(run.session, place, version)
+            require_plain_parquet(folder, sorted(folder.sizes(f"release/{EARLIER}/{version}")), schema_of(table))
+            found = str(fingerprint_of(table))
+        except GuaranteeError:
+            raise
+        except Exception:  # of the files, by pyarrow or by Java
+            raise GuaranteeError(f"the release is damaged: version {version} of {place} cannot be read") from None
+        if number < 0 or found != releases[number]:
+            raise GuaranteeError(f"version {version} of {place} has not the rows of the earlier release that it was")
+
+
+def require_records(run: Run, folder: Folder) -> None:
+    """Raises GuaranteeError unless the kept records, if there are any, are of the released rows: of the same people,
+    with the same values other than quasi-identifiers. folder: of the evidence.
+    """
+    if run.spec.output.leavers != "keep":
+        return
+    attributes = run.spec.attributes
+    names = [*attributes.sensitive_attributes, *attributes.beside, PERSON]
+    try:
+        records = fingerprint_of(select(read_delta(run.session, folder.path(RECORDS)), names))
+        people = select(read_delta(run.session, folder.path(PEOPLE)), [*names, SUPPRESSED])
+        expected = fingerprint_of(_released(people))
+    except Exception:  # of the files, by pyarrow or by Java
+        raise GuaranteeError(f"{folder.path(RECORDS)} or {folder.path(PEOPLE)} cannot be read") from None
+    if records != expected:
+        raise GuaranteeError(f"{folder.path(RECORDS)} has not a record of each released row")
+
+
+def _released(people: Table) -> Table:
+    """The rows of people who are not suppressed, without SUPPRESSED, which is the last column."""
+    schema = pa.schema(list(schema_of(people))[:-1])
+
+    def released(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.filter(pc.invert(batch[SUPPRESSED])).select(schema.names)
+
+    return map_batches(people, released, schema)
+
+
+def require_history(internal: Folder, earlier: Mapping[str, Any] | None, certificate: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError unless the history lists the earlier releases and this one. internal: the evidence."""
+    if earlier is None:
+        return
+    try:
+        found = strict_json(internal.read(HISTORY))
+    except (ValueError, OSError):
+        raise GuaranteeError(f"{internal.path(HISTORY)} is missing, or cannot be read") from None
+    if found != [*earlier["releases"], history_entry(certificate)]:
+        raise GuaranteeError(f"{internal.path(HISTORY)} does not list the releases of the line")
