@@ -226,6 +226,8 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
         "a column in the data file that the log does not name": parquet(
             lambda table: table.append_column("person_id", pa.array([f"person {i}" for i in range(len(table))]))
         ),
+        "a renamed column": parquet(lambda table: table.rename_columns(["years", *table.column_names[1:]])),
+        "a column less in the data file": parquet(lambda table: table.drop_columns(["region"])),
         "a column less": rewritten(lambda release: release.drop(columns="region")),
         "a column more": rewritten(lambda release: release.assign(person="person 1")),
     },
@@ -233,8 +235,6 @@ TABLES: Mapping[str, Mapping[str, Damage]] = {
     "readable": {
         "the data file with another magic number": content("PART", flipped(0)),
         "the data file as other bytes": content("PART", lambda whole: b"person 1".ljust(len(whole))),
-        "a renamed column": parquet(lambda table: table.rename_columns(["years", *table.column_names[1:]])),
-        "a column less in the data file": parquet(lambda table: table.drop_columns(["region"])),
     },
     "metadata": {
         "statistics of the data file": parquet(write_statistics=True),

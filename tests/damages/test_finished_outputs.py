@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_read_is_named(
 def test_of_a_damaged_file_it_is_not_said_that_nothing_is_published(
     output: Path, conf: Path, open_run: OpenRun
 ) -> None:
-    TABLES["readable"]["a column less in the data file"](output / "public")
+    TABLES["readable"]["the data file with another magic number"](output / "public")
     list_again(output)
     with pytest.raises(GuaranteeError, match=r"the release is damaged: part-\S+ cannot be read$"):
         pipeline.verify(open_run(conf, f"output.path={output}"))

@@ -24,6 +24,7 @@ from tclose_spark.io.tables.delta_log import EARLIER, LOGS
 from tclose_spark.table.columns.spark_types import delta_schema
 
 MAGIC = b"PAR1"
+OTHER_COLUMNS = "other columns"
 END_BYTES = 8  # the length of the footer, and MAGIC
 SCHEMA, GROUPS, WORDS, CREATED_BY = 2, 4, 5, 6
 FILE = {1, SCHEMA, 3, GROUPS, WORDS, CREATED_BY, 7}
@@ -84,6 +85,8 @@ def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Sche
             problem = next(_problems(footer, ends, size, columns), None)
         except (IndexError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
             raise GuaranteeError(f"the release is damaged: {file} cannot be read") from None
+        if problem == OTHER_COLUMNS:
+            raise GuaranteeError(f"the release is damaged: {file} has other columns than the release")
         if problem is not None:
             raise GuaranteeError(f"the release is damaged: {file} has metadata beyond that of the release: {problem}")
 
@@ -97,7 +100,7 @@ def _problems(footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.S
     if reader.place != len(footer):
         yield "bytes after its footer"
     if [element[NAME].decode() for element in whole[SCHEMA][1:]] != kinds.names:
-        yield "other columns"
+        yield OTHER_COLUMNS
     writer, groups = whole[CREATED_BY], whole.get(GROUPS, [])
     places, figures = set[int](), set[int]()
     if writer.startswith(SPARK):
