@@ -102,7 +102,7 @@ def _verify_staged(run: Run) -> Verdict:
     run = run.resume("verify")
     with run.stage("verify") as record:
         verdict = judge_staged(run, run.state, record)
-    require_holds(verdict, "the release does not meet its requirements, nothing is published")
+    require_holds(verdict, "the release does not meet its requirements, nothing is published", staged=True)
     return verdict
 
 

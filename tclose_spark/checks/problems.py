@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.people import OVER_PEOPLE
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -46,10 +49,14 @@ def unproven(broken: Guarantee) -> str:
     )
 
 
-def too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int) -> str:
-    """A line on the labels of a quasi-identifier that are coarser than allowed."""
+def too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int, reached: Fraction | float) -> str:
+    """A line on the labels of a quasi-identifier that are coarser than allowed, and the least limit that they keep.
+    reached: infinity if there is none.
+    """
     limit = spec.attributes.quasi_identifiers[name].coarsest
+    within = f"within coarsest: {reached}" if reached < math.inf else "within no coarsest, since some are *"
     return (
-        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}; raise "
-        "privacy.suppression_limit to suppress them, or raise the column's weight or t to form fewer of them"
+        f"{name}: {classes} classes ({rows} rows) have labels that are coarser than coarsest: {limit}. All labels of "
+        f"method {spec.method.name} are {within}; raise coarsest, raise privacy.suppression_limit to leave classes "
+        "out, raise the column's weight or t, or use method: {name: closeness_tree}"
     )

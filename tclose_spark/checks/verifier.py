@@ -97,11 +97,13 @@ class Verdict:
     problems: one line each; empty if every requirement holds.
     figures: those of the certificate, and under `by_input` those measured on the raw table, which stay internal.
     validation: the result of the Great Expectations suite.
+    only_coarse: whether labels are coarser than `coarsest`, and nothing else is wrong.
     """
 
     problems: tuple[str, ...]
     figures: dict[str, Any]
     validation: Validation
+    only_coarse: bool = False
 
     @property
     def holds(self) -> bool:
@@ -278,7 +280,8 @@ def verify_release(
         entry, broken_rules = judge_profile(release, spec, columns, hierarchies, populations, figures_of)
         figures_of["profile"] = entry
         problems += broken_rules
-    return Verdict(tuple(problems), figures_of, validation)
+    only_coarse = 0 < len(problems) == len(figures.coarse)
+    return Verdict(tuple(problems), figures_of, validation, only_coarse)
 
 
 def _class_table(

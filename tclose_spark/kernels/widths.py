@@ -19,7 +19,8 @@ class LabelWidths(NamedTuple):
 
     Codes are dense: 0..domains[j]-1 in the order of numbers or of the hierarchy's leaves. The width is place[hi] -
     place[lo] for a NUMBER, the share at the lowest height with one node for both codes for a NODE of a hierarchy, and 1
-    for a VALUE without a hierarchy. A single code has width 0. Widths are weighted.
+    for a VALUE without a hierarchy. A single code has width 0. Widths are weighted, those beyond
+    `reach` more.
     """
 
     kinds: NDArray[np.int8]  # NUMBER, NODE or VALUE, shape (q,)
@@ -29,16 +30,18 @@ class LabelWidths(NamedTuple):
     nodes: NDArray[np.int32]  # above each code at each height, shape (q, highest hierarchy + 1, longest domain)
     shares: NDArray[np.float64]  # the loss of that node, 0 at height 0, same shape
     weights: NDArray[np.float64]  # of each quasi-identifier, 1 on the mean, shape (q,)
+    beyond: NDArray[np.float64]  # the weight of labels that are coarser than allowed, shape (q,)
+    reach: NDArray[np.int32]  # the highest code that each may share a label with, shape (q, longest domain)
 
 
 @kernel
 def width(j: int, lo: int, hi: int, widths: LabelWidths) -> float:
     """The weighted width of the label of the codes lo..hi of quasi-identifier j: 0 for one value, its weight for the
-    whole domain. Work is proportional to the height of j's hierarchy.
+    whole domain if it is not too coarse. Work is proportional to the height of j's hierarchy.
     """
     if lo == hi:
         return 0.0
-    weight = float(widths.weights[j])
+    weight = float(widths.weights[j]) if hi <= widths.reach[j, lo] else float(widths.beyond[j])
     if widths.missing[j] and lo == 0:
         return weight
     if widths.kinds[j] == NUMBER:

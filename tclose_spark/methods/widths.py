@@ -9,9 +9,14 @@ import numpy as np
 
 from tclose_spark.kernels.widths import NODE, NUMBER, VALUE, LabelWidths
 from tclose_spark.methods.attributes import ResolvedQuasi
+from tclose_spark.methods.reach import reach_of
 from tclose_spark.table.arrays import Codes, IntArray, ranked
 from tclose_spark.table.labels import MISSING, encode_numbers, range_shares
 from tclose_spark.table.rows import Rows
+
+TOO_COARSE = 30.0
+"""How many times its width a label beyond `coarsest` counts, so that methods avoid it before all else. Far more
+would leave no worth to closeness ratios, whose price is in widths."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +36,13 @@ class QuasiWidths:
         q = len(parts)
         place, shares = np.zeros((q, longest)), np.ones((q, highest, longest))
         nodes = np.zeros((q, highest, longest), dtype=np.int32)
+        reach = np.full((q, longest), longest, dtype=np.int32)
         for j, part in enumerate(parts):
             place[j, : len(part["place"])] = part["place"]
             levels, values = part["nodes"].shape
             nodes[j, :levels, :values] = part["nodes"]
             shares[j, :levels, :values] = part["shares"]
+            reach[j, : len(codes[j])] = reach_of(self.quasi_identifiers[j], codes[j])
         widths = LabelWidths(
             kinds=np.array([part["kind"] for part in parts], dtype=np.int8),
             domains=np.array([len(known) for known in codes], dtype=np.int64),
@@ -44,6 +51,8 @@ class QuasiWidths:
             nodes=nodes,
             shares=shares,
             weights=np.array([quasi.weight for quasi in self.quasi_identifiers]),
+            beyond=np.array([quasi.weight * TOO_COARSE for quasi in self.quasi_identifiers]),
+            reach=reach,
         )
         return np.ascontiguousarray(np.stack(dense, axis=1), dtype=np.int32), widths, codes
 

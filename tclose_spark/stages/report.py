@@ -84,8 +84,9 @@ def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fold
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
     figures = {**figures, "warnings": [*figures["warnings"], *more]}
     made = state["stages"]["anonymize"]["method"]
-    if "optimum" in made and "earlier" not in profiled:  # whose people stay in their classes
-        figures["optimum"] = made["optimum"]
+    labelled = not (run.spec.release.is_exact or run.spec.aggregates)
+    if "optimum" in made and labelled and "earlier" not in profiled:  # whose people stay in their classes
+        figures["optimum"] = {"proven": made["optimum"], "loss": made["loss"]}
     columns = schema_of(read_delta(run.session, folder.path("release"))).names
     return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)
 

@@ -14,7 +14,7 @@ from tclose_spark.checks.atoms import Line
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import again_if_disturbed, read_delta, schema_of, sized_shuffles
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
@@ -138,10 +138,13 @@ def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
     return {**mechanism_found(figure), "warnings": warnings}
 
 
-def require_holds(verdict: Verdict, what: str) -> None:
-    """Raises GuaranteeError with all problems of a verdict, after `what`, unless it holds."""
+def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:
+    """Raises an error with all problems of a verdict, after `what`, unless it holds: UnreachableError if the method
+    found no classes of a staged release within `coarsest`, else GuaranteeError.
+    """
     if not verdict.holds:
-        raise GuaranteeError(f"{what}:\n  " + "\n  ".join(verdict.problems))
+        error = UnreachableError if staged and verdict.only_coarse else GuaranteeError
+        raise error(f"{what}:\n  " + "\n  ".join(verdict.problems))
 
 
 def verify_finished(run: Run, other_version: bool = False) -> Verdict:

@@ -35,6 +35,8 @@ widths = LabelWidths(
     nodes=np.zeros((1, 1, 2), np.int32),
     shares=np.zeros((1, 1, 2)),
     weights=np.ones(1),
+    beyond=np.ones(1),
+    reach=np.full((1, 2), 2, np.int32),
 )
 assert width(0, 0, 1, widths) == 0.5
 assert caching.__file__.startswith(sys.argv[1]), caching.__file__

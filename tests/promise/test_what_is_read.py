@@ -61,13 +61,13 @@ def test_rows_that_are_gone_before_they_are_written_are_missed(
 
 
 @promises(
-    "Classes that need labels coarser than `coarsest`", "If there are more of them, nothing is published (exit code 1)."
+    "Classes that need labels coarser than `coarsest`", "If there are more of them, nothing is published (exit code 3)."
 )
 def test_coarse_classes_beyond_the_limit_publish_nothing(write_run: Callable[..., Path], tmp_path: Path) -> None:
     given = {"quasi": {"zip": {"coarsest": 0}}, "sensitive": {"disease": {"t": "0.1"}}, "k": 5}
     how = {"method": {"name": "closeness_tree"}, "privacy": {"suppression_limit": "0.001"}}
     path = write_run(tmp_path, pa.Table.from_pandas(skewed(600)), **given, **how)
-    assert main(["release", str(path)]) == 1
+    assert main(["release", str(path)]) == 3
     assert not (tmp_path / "out/public").exists()
 
 

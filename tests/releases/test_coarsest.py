@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,10 +14,11 @@ from strategies import town
 
 from tclose_spark import pipeline
 from tclose_spark.engine.tables import collect, read_delta
-from tclose_spark.errors import GuaranteeError
+from tclose_spark.errors import UnreachableError
 from tclose_spark.io.run import Run
 
 LIMIT = 40
+AGE = "attributes.quasi_identifiers.age"
 TOWN = pa.Table.from_pylist([{**row, "age": 20 + (row["age"] - 20) % 30} for row in town(594)])
 OLD = pa.table(
     {
@@ -62,6 +65,33 @@ def test_more_than_may_be_left_out_is_not_published(
     conf: Path, open_run: Callable[..., Run], tmp_path: Path, limit: str
 ) -> None:
     run = open_run(conf, f"privacy.suppression_limit={limit}", f"output.path={tmp_path}")
-    with pytest.raises(GuaranteeError, match=r"age: \d+ classes \(\d+ rows\) have labels .* coarser than coarsest: 40"):
+    with pytest.raises(
+        UnreachableError, match=r"age: \d+ classes \(\d+ rows\) have labels .* than coarsest: 40"
+    ) as raised:
         pipeline.release(run)
     assert not run.finished
+    reached = re.search(r"All labels of method closeness_tree are within coarsest: (\d+);", str(raised.value))
+    assert reached is not None
+    wider = open_run(conf, f"{AGE}.coarsest={int(reached[1]) - 1}", f"output.path={tmp_path}", overwrite=True)
+    with pytest.raises(UnreachableError):
+        pipeline.release(wider)
+
+
+def test_what_is_never_within_a_limit_is_reported(make_run: Callable[..., Run]) -> None:
+    roles = {**ROLES, "quasi": {"sex": {"coarsest": 0}}, "method": {"name": "stack_and_deal", "deal": "round_robin"}}
+    with pytest.raises(UnreachableError, match=r"sex: .* are within no coarsest, since some are \*; raise"):
+        pipeline.release(make_run(TOWN, **roles))
+
+
+@pytest.mark.parametrize("method", [{"name": "closeness_tree"}, {"name": "closeness_tree", "overlap": "none"}])
+@pytest.mark.parametrize("limited", [{"city": 0}, {"age": 15}, {"sex": 0}])
+def test_classes_are_made_within_the_limit(make_run: Callable[..., Run], method: Any, limited: Any) -> None:
+    """The town's diseases follow from age and city, so the loss alone would make wider labels."""
+    quasi = {"age": {"type": "numeric"}, "sex": {}, "city": {"hierarchy": "cities.csv"}, "grade": {"type": "numeric"}}
+    quasi = {
+        name: {**of_one, "coarsest": limited[name]} if name in limited else of_one for name, of_one in quasi.items()
+    }
+    town_of_people = pa.Table.from_pylist(town(300))
+    roles = {"quasi": quasi, "sensitive": {"disease": {"t": "0.5"}}, "k": 2, "method": method}
+    certificate = pipeline.release(make_run(town_of_people, **roles))
+    assert certificate["release"]["rows"] == 300

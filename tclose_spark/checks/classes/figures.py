@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Any
@@ -87,7 +88,8 @@ class ClassFigures:
     homogeneous, similar, unlike: by sensitive attribute; see `PartialFigures.counts`.
     more_losses: means like `losses`, of the additional losses that were requested.
     more: guarantees for the additional criteria that were requested.
-    coarse: (classes, their rows) with labels coarser than allowed, by quasi-identifier; only where there are any.
+    coarse: (classes, their rows, the coarsest label) with labels coarser than allowed, by quasi-identifier; only where
+        there are any.
     extremes: the largest and the smallest classes, for the report: `size`, `labels`, and `emd` by sensitive attribute.
     histograms: of class figures, as plain values: `sizes`, and by attribute or quasi-identifier `emd`, `guess`, `gain`
         and `precision`.
@@ -107,7 +109,7 @@ class ClassFigures:
     unlike: Mapping[str, ClassesAndRows] = field(default_factory=dict)
     more_losses: tuple[float, ...] = ()
     more: tuple[Guarantee, ...] = ()
-    coarse: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    coarse: Mapping[str, tuple[int, int, Fraction | float]] = field(default_factory=dict)
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     histograms: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
@@ -324,7 +326,7 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         },
         guarantees=tuple(guarantees[: len(guarantees) - more]),
         more=tuple(guarantees[len(guarantees) - more :]),
-        coarse={name: count for name, count in total.counts["coarse",].items() if count[0]},
+        coarse={name: (*count, total.reached[name]) for name, count in total.counts["coarse",].items() if count[0]},
         more_losses=tuple(means[len(covering) :]),
         extremes={
             "largest": [_extreme(request, each) for each in total.largest],

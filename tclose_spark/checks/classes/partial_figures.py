@@ -144,12 +144,14 @@ class PartialFigures:
     counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only, ("similar",) with
         similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier with labels coarser
         than its limit; ("broken",) by criterion; and each histogram by bin.
+    reached: by quasi-identifier with a limit, the coarsest label (see `Coarsest.reached`).
     worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
     """
 
     sums: Counter[tuple[Any, ...]]
     counts: Mapping[Key, BinCounts]
+    reached: Mapping[str, Fraction | float]
     worst: tuple[WorstClass, ...]
     largest: tuple[WorstClass, ...]
     smallest: tuple[WorstClass, ...]
@@ -159,6 +161,7 @@ class PartialFigures:
         return PartialFigures(
             sums=self.sums + other.sums,
             counts={key: add_bins(bins, other.counts[key]) for key, bins in self.counts.items()},
+            reached={name: max(one, other.reached[name]) for name, one in self.reached.items()},
             worst=tuple(min(pair, key=lambda each: each.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
@@ -214,8 +217,8 @@ class FigureRequest:
             counted["homogeneous",][name] = _count(distinct == 1, sizes)
             counted["similar",][name] = _count(similar, sizes)
             counted["unlike",][name] = _count(np.isinf(delta), sizes)
-        coarse = {
-            name: limit.broken([published.field(column) for column in columns])
+        limited = {
+            name: (limit, [published.field(column) for column in columns])
             for name, (limit, columns) in self.limits.items()
         }
         return PartialFigures(
@@ -223,10 +226,11 @@ class FigureRequest:
             counts={
                 ("all",): {0: (len(sizes), int(sizes.sum()))},
                 **counted,
-                ("coarse",): {name: _count(mask, sizes) for name, mask in coarse.items()},
+                ("coarse",): {name: _count(limit.broken(own), sizes) for name, (limit, own) in limited.items()},
                 ("broken",): {i: _count(each.breaks(classes), sizes) for i, each in enumerate(self.criteria)},
                 **{key: count_by_bin(each.bins(classes), sizes) for key, each in self.histograms.items()},
             },
+            reached={name: limit.reached(own) for name, (limit, own) in limited.items()},
             worst=tuple(criterion.worst_class(classes, sizes, labels) for criterion in self.criteria),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),

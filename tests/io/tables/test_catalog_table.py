@@ -64,7 +64,9 @@ def test_a_release_that_does_not_hold_does_not_reach_it(
     spark: SparkSession, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = versions(spark)
-    monkeypatch.setattr(pipeline, "require_holds", lambda *_: (_ for _ in ()).throw(GuaranteeError("it does not")))
+    monkeypatch.setattr(
+        pipeline, "require_holds", lambda *_, **__: (_ for _ in ()).throw(GuaranteeError("it does not"))
+    )
     with pytest.raises(GuaranteeError):
         pipeline.release(run)
     assert versions(spark) == before

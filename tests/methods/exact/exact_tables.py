@@ -11,7 +11,7 @@ from papers.test_liang_yuan import CELLS, DISEASE
 from strategies import Problem, Record, make_problem
 
 from tclose_spark.in_memory.apply_plan import apply_plan
-from tclose_spark.in_memory.measure import Figures, PublishedClasses, measure
+from tclose_spark.in_memory.measure import Figures, PublishedClasses, judged, measure
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.local_rows import LocalRows
@@ -59,6 +59,13 @@ class Fixed:
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
         return {}
+
+
+def certified_losses(plan: Any, problem: Problem, rows: Rows) -> dict[str, float]:
+    """The loss of a plan's release by quasi-identifier, over what its labels name, as the certificate has it."""
+    classes = PublishedClasses.of(apply_plan(plan, problem.attributes, rows, problem.spec), problem.spec)
+    quasi = judged(classes, problem.spec, problem.hierarchies)
+    return {q.name: float(q.losses(classes.labels[q.name]) @ classes.sizes) / len(rows) for q in quasi}
 
 
 def figures_of(plan: Any, problem: Problem, rows: Rows) -> Figures:

@@ -157,6 +157,8 @@ def widths_of_numbers(domains: IntArray) -> LabelWidths:
         nodes=np.zeros((q, 1, longest), np.int32),
         shares=np.zeros((q, 1, longest)),
         weights=np.ones(q),
+        beyond=np.ones(q),
+        reach=np.full((q, longest), longest, np.int32),
     )
 
 
@@ -184,6 +186,8 @@ def starts(draw: st.DrawFn, most: int = 60) -> Start:
         nodes=np.tile(NODES, (quasis, 1, 1)),
         shares=np.tile(SHARES, (quasis, 1, 1)),
         weights=random.choice([0.5, 1.0, 1.75], quasis),
+        beyond=np.ones(quasis),
+        reach=np.full((quasis, DOMAIN), DOMAIN, np.int32),
     )
     tables = np.stack([np.bincount(column, minlength=DOMAIN) for column in values.T]) + random.integers(
         0, 3, (1, DOMAIN)
