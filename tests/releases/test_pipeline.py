@@ -686,7 +686,7 @@ def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run:
     with pytest.raises(UnreachableError):
         pipeline.release(run)
     assert not Path(run.staging.path()).exists()
-    with pytest.raises(ConfigurationError, match="nothing is staged in .*; run `tclose profile`"):
+    with pytest.raises(ConfigurationError, match=r"nothing is staged in .*; run `tclose profile`"):
         pipeline.plan(run)
 
 
