@@ -10,7 +10,7 @@ from typing import Any
 
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
-from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.run import ORDER, STATE, Run
 from tclose_spark.kernels.caching import has_kernels
@@ -43,8 +43,12 @@ def profile(run: Run) -> None:
     require_replaceable_table(run)
     finish_publication(run)
     run.begin()
-    with run.stage("profile") as record:
-        profile_input(run, record)
+    try:
+        with run.stage("profile") as record:
+            profile_input(run, record)
+    except TcloseError:
+        run.discard()
+        raise
 
 
 def plan(run: Run) -> PlanReport:
@@ -130,9 +134,11 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     repeats = resume or run.spec.output.after is not None  # a line grows by one release a month
     if finish_publication(run) and is_published(run) and (not run.overwrite or (repeats and is_current(run))):
         return certificate_of(run)
-    if if_changed and is_current(run):
+    continues = run.spec.output.after is not None
+    if (if_changed or (continues and run.overwrite)) and is_current(run):
         certificate = certificate_of(run)
-        run.announce("nothing to do: the finished release matches this input, run file and hierarchies")
+        more = ", so the line has no further release" if continues else ""
+        run.announce(f"nothing to do: the finished release matches this input, run file and hierarchies{more}")
         return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
     if first == 0:
@@ -140,7 +146,10 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     try:
         for stage in (plan, anonymize, _verify_staged, report)[max(first - 1, 0) :]:
             stage(run)
+    except GuaranteeError:
+        drop_rows(run)  # the figures of the classes stay, for whoever looks for the reason
+        raise
     except TcloseError:
-        drop_rows(run)
+        run.discard()
         raise
     return publish(run)

@@ -27,6 +27,9 @@ Spec = ReleaseSpec | Mapping[str, Any] | str | PathLike[str]
 Table = Any
 """A DataFrame of Spark, pandas or polars, a pyarrow table, or the path of a table."""
 
+Number = str | float
+"""A number as it is written, such as "0.2" or "1/5"; or one of Python."""
+
 Where = str | PathLike[str] | Mapping[str, Any] | Output | None
 """The folder of a release; or its `output` section."""
 

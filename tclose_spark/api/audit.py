@@ -7,9 +7,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tclose_spark.api.arguments import Spec, Table, as_python, in_memory, path_of, reader_options, tree_of
-from tclose_spark.api.errors import on_command_line, translate_errors
+from tclose_spark.api.arguments import Number, Spec, Table, as_python, in_memory, path_of, reader_options, tree_of
+from tclose_spark.api.errors import on_command_line
 from tclose_spark.api.session import choose, on_engine, working
+from tclose_spark.api.signatures import require_type, verb
 from tclose_spark.auditing.question import (
     AuditQuestion,
     parse_population,
@@ -23,6 +24,7 @@ from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.section import Section
@@ -65,23 +67,23 @@ class Explanation(ClassExplanation):
         return in_frame(explanation_page(self, "a table"), "Explanation")
 
 
-@translate_errors()
+@verb
 def audit(
     table: Table,
     quasi_identifiers: Columns = (),
     sensitive: Columns = (),
     k: int | None = None,
-    t: Any = None,
+    t: Number | None = None,
     *,
     n: int | None = None,
     person: str | None = None,
-    gain: Any = "0.2",
+    gain: Number = "0.2",
     spec: Spec | None = None,
     hierarchies: Mapping[str, str | PathLike[str]] | None = None,
     reference: Table | None = None,
     background: Table | None = None,
     population: Any = None,
-    threshold: Any = None,
+    threshold: Number | None = None,
     earlier: Table | Sequence[Table] | None = (),
     classes_output: str | PathLike[str] | None = None,
     supersets: int = 100_000,
@@ -89,7 +91,7 @@ def audit(
     special_uniques: int | None = None,
     combinations: int = 10_000,
     missing: str | None = None,
-    joint: Sequence[Any] = (),
+    joint: str | Sequence[str | Mapping[str, Any] | JointCloseness] = (),
     format: str | None = None,
     options: Options = None,
     engine: str | None = None,
@@ -139,7 +141,9 @@ def audit(
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
 
-    def judge(judged: Any, compared: Any, people: Any, population: Any, former: Any) -> AuditResult:
+    def judge(
+        question: AuditQuestion, judged: Any, compared: Any, people: Any, population: Any, former: Any
+    ) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
 
         options = (target, supersets, attacks, special_uniques, combinations)
@@ -151,12 +155,12 @@ def audit(
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
-@translate_errors()
+@verb
 def explain(
     table: Table,
     quasi_identifiers: Columns = (),
     sensitive: Columns = (),
-    t: Any = None,
+    t: Number | None = None,
     *,
     attribute: str | None = None,
     labels: Mapping[str, str | None] | None = None,
@@ -179,7 +183,7 @@ def explain(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2", person=None)
 
-    def explained(judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
+    def explained(_question: AuditQuestion, judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
 
         return explain_class(judged, question, attribute, labels, None, compared)
@@ -199,7 +203,9 @@ def _on_engine(
     target: str | None = None,
     earlier: Sequence[Table] = (),
 ) -> Result:
-    """What `judge` finds in the tables, on the chosen engine. target: where it writes."""
+    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine. target:
+    where it writes.
+    """
     path, how = path_of(tables[0]), reader_options(options)
     with as_typed():
         source = source_of(path, format, how) if path else Input(path=FRAME, format="table")
@@ -235,6 +241,7 @@ def _population(said: Any) -> tuple[Population | None, Table | None]:
         return None, None
     if in_memory(said):
         return Population(table=FRAME), said
+    require_type("population", said, Number | Population)
     population = said if isinstance(said, Population) else parse_population(str(said), Path.cwd())
     return population, population.table
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from tclose_spark.api.arguments import Spec, Table, given_run, number_of_rows
-from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.arguments import Number, Spec, Table, given_run, number_of_rows
 from tclose_spark.api.session import Log, announcer, choose, on_engine, temporary_folder, working_on
+from tclose_spark.api.signatures import verb
 from tclose_spark.comparing.request import (
     ALL,
     ComparisonRequest,
@@ -51,12 +51,12 @@ class Comparison(ComparisonResult):
         return in_frame(render_page(self)[0], "Comparison")
 
 
-@translate_errors()
+@verb
 def compare(
     table: Table,
     spec: Spec,
     k: int | Sequence[int] | None = None,
-    t: Any = None,
+    t: Number | Sequence[Number] | None = None,
     methods: Method | Sequence[Method] = ALL,
     *,
     sample: int | Literal["all"] = 50_000,

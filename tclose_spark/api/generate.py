@@ -6,14 +6,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@translate_errors()
+@verb
 def generate(
     rows: int, hierarchies: str | PathLike[str] | None = None, seed: int = 2026, *, encounters: bool = False
 ) -> pa.Table:

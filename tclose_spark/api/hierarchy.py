@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from tclose_spark.api.arguments import Spec, Table, path_of, reader_options, tree_of
 from tclose_spark.api.audit import held_table
-from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import choose, on_engine, working
+from tclose_spark.api.signatures import verb
 from tclose_spark.auditing.hierarchy import Settings, count_column, hierarchy_of, outline_lines
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.sources import errors_translated, require_paths
@@ -67,7 +67,7 @@ class Preview:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-@translate_errors()
+@verb
 def hierarchy(
     table: Table,
     column: str,

@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import CERTIFICATE, HISTORY
@@ -37,6 +37,7 @@ class History:
             table.add_row(str(number), *(write(entry) for write in COLUMNS.values()))
         return [table]
 
+    @verb
     def plot(self, path: str | PathLike[str]) -> None:
         """Writes a plot of the information loss and of the suppressed share, by release, as SVG."""
         from tclose_spark.report.plots import Curve, curves, svg_file
@@ -51,7 +52,7 @@ class History:
         Path(path).write_text(svg_file(plotted), encoding="utf-8")
 
 
-@translate_errors()
+@verb
 def history(output: str | PathLike[str]) -> History:
     """The releases so far of the table whose latest release is in an output folder.
 

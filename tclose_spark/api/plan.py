@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
-from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, run_stages, temporary_folder
+from tclose_spark.api.signatures import verb
 from tclose_spark.report.notebook import in_frame, page_of, printed
 from tclose_spark.runfile.spec import ReleaseSpec
 
@@ -55,7 +55,7 @@ class Planned:
         return in_frame(page_of(f"Plan of {self.spec.name}", self.lines()), "Plan", 420)
 
 
-@translate_errors()
+@verb
 def plan(
     table: Table,
     spec: Spec,

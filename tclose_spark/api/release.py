@@ -26,6 +26,7 @@ from tclose_spark.api.engine_choice import (
 )
 from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.session import Log, Progress, run_stages
+from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.report.console import certificate_lines
@@ -53,7 +54,7 @@ class Report:
     path: str
     html: str
 
-    @translate_errors()
+    @verb
     def to_pdf(self, path: str | PathLike[str]) -> None:
         """Writes the page as PDF, in its style for print. Replaces a file.
 
@@ -88,6 +89,7 @@ class Release:
         self._output, self._engine = output, engine
 
     @staticmethod
+    @verb
     def open(path: str | PathLike[str]) -> Release:
         """The finished release in an output folder.
 
@@ -255,7 +257,7 @@ def _few_rows(table: EngineTable) -> tuple[list[str], list[list[object]]]:
     return schema.names, [list(row.values()) for batch in least(drawn) for row in batch.to_pylist()]
 
 
-@translate_errors()
+@verb
 def release(
     table: Table,
     spec: Spec,
@@ -300,7 +302,7 @@ def release(
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)
 
 
-@translate_errors()
+@verb
 def verify(
     table: Table,
     spec: Spec,

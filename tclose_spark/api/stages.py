@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tclose_spark.api.arguments import Spec, Table, Where, given_run
 from tclose_spark.api.engine_choice import asked_engine
-from tclose_spark.api.errors import translate_errors
 from tclose_spark.api.plan import Planned
 from tclose_spark.api.release import Release
 from tclose_spark.api.session import Log, Progress, run_stages
+from tclose_spark.api.signatures import require_type, verb
 from tclose_spark.errors import ConfigurationError
 
 STAGES = {
@@ -24,9 +24,14 @@ STAGES = {
 }
 READ_THE_INPUT = ("release", "profile")
 """The other stages read what these have staged."""
+OPTIONS: Mapping[str, Mapping[str, type]] = {
+    "release": {"if_changed": bool, "resume": bool},
+    "verify": {"finished": bool},
+}
+"""What stages take besides, with its type."""
 
 
-@translate_errors()
+@verb
 def run_stage(
     name: str,
     table: Table,
@@ -47,6 +52,11 @@ def run_stage(
     """
     if name not in STAGES:
         raise ConfigurationError(f"there is no stage {name!r}; expected {', '.join(STAGES)}")
+    known = OPTIONS.get(name, {})
+    for option, value in options.items():
+        if option not in known:
+            raise ConfigurationError(f"{option}: stage {name} takes {', '.join(known) or 'no options'}")
+        require_type(option, value, known[option])
     run = given_run(table, spec, output, overrides, reads=name in READ_THE_INPUT)
     result = run_stages(run, name, log=log, overwrite=overwrite, progress=progress, engine=engine, **options)
     if name == "plan":

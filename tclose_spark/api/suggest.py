@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from tclose_spark.api.arguments import Table, number_of_rows, path_of, reader_options
-from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, reader_options
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
+from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.input.table_argument import as_typed, source_of
@@ -21,7 +21,7 @@ from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name,
 from tclose_spark.suggesting.views import HEADING, column_line
 
 
-@translate_errors()
+@verb
 def suggest(
     table: Table,
     *,
@@ -31,7 +31,7 @@ def suggest(
     file: str | PathLike[str] | None = None,
     name: str = "table",
     k: int | None = None,
-    t: str | float = "0.2",
+    t: Number = "0.2",
     trial: bool = True,
     log: Log | None = None,
     engine: str | None = None,

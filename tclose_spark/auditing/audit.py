@@ -157,8 +157,8 @@ def audit_table(
         notes += _unprotected_notes(question)
         if question.unjudged_person is not None:
             notes.append(
-                "k, l and t are judged over rows only: the run file counts people, but a release has no column of them "
-                "(--person judges a table that has one)"
+                "k, l and t are judged over rows only, although the run file counts people: a release has no column of "
+                "them, and (n, t)-closeness and weights of a population are about rows"
             )
         joined = None
         if inputs.background is not None:

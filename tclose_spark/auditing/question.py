@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -50,7 +50,7 @@ class AuditQuestion(Section):
     threshold: Share | None = None
     """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
     unjudged_person: str | None = None
-    """The person's column of a run file, which a release does not have. Nothing is judged over people then."""
+    """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
 
@@ -86,6 +86,14 @@ class AuditQuestion(Section):
         if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
             raise ValueError(f"n is {self.n}, but no sensitive attribute has a t; (n, t)-closeness needs both")
         return self
+
+    def judging_people(self, columns: Collection[str]) -> AuditQuestion:
+        """The question about a table with these columns: over people, if one is that of the run file's person, and
+        nothing in the question is about rows only.
+        """
+        if self.unjudged_person not in columns or self.n is not None or self.weights:
+            return self
+        return self.model_copy(update={"person": self.unjudged_person, "unjudged_person": None})
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -185,7 +193,8 @@ def question_from_run_file(
 ) -> AuditQuestion:
     """The question that a run file answers. k, n, missing and joint replace its own; t is of the attributes without
     their own.
-    Hierarchies that it builds are read from its finished release. Its person is not: a release has no such column.
+    Hierarchies that it builds are read from its finished release. Its person is judged if the table has that column,
+    which a release has not (see `judging_people`).
 
     Raises:
         ConfigurationError: naming the key, what was observed, and what was expected.

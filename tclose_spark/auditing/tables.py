@@ -9,6 +9,7 @@ from typing import Any
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.engine.protocol import OpenedTable, Session, Table
 from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
+from tclose_spark.engine.tables import schema_of
 from tclose_spark.runfile.spec import Input
 
 
@@ -24,13 +25,18 @@ def opened_tables(
     earlier: Sequence[Any] = (),
     kind: str | None = None,
     options: Mapping[str, str] | None = None,
-) -> Iterator[tuple[Table, Table | None, Table | None, Table | None, list[Table]]]:
-    """The table; the reference, background and population table if given; and the earlier ones. Read errors are raised
-    as InputError.
+) -> Iterator[tuple[AuditQuestion, Table, Table | None, Table | None, Table | None, list[Table]]]:
+    """The question, over people if the table has the column of the run file's person; the table; the reference,
+    background and population table if given; and the earlier ones. Read errors are raised as InputError.
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
     given, sensitive = options or {}, list(question.sensitive_attributes)
+    if question.unjudged_person is not None:
+        there = open_table(
+            session, table, [*question.labels, question.unjudged_person], kind, given, question.renamed
+        ).table
+        question = question.judging_people(schema_of(there).names)
     known = [*question.quasi_identifiers, *question.persons]
     others = [
         None if other is None else open_table(session, other, columns, None, given, question.renamed)
@@ -41,7 +47,7 @@ def opened_tables(
     former = [open_table(session, one, columns, None, given, question.renamed) for one in earlier]
     with errors_translated(*[one for one in (opened, *others, *former) if one is not None]):
         reference, background, population = (None if other is None else other.table for other in others)
-        yield opened.table, reference, background, population, [one.table for one in former]
+        yield question, opened.table, reference, background, population, [one.table for one in former]
 
 
 def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:

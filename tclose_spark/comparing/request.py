@@ -9,9 +9,11 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from pydantic import ValidationError
+
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import MEASURE
-from tclose_spark.runfile.loading import spec_of
+from tclose_spark.runfile.loading import explain, spec_of
 from tclose_spark.runfile.registry import DEFAULT, MethodSettings, known_methods, modules
 from tclose_spark.runfile.section import exact_number
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -154,8 +156,17 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
             if name not in modules():
                 raise ConfigurationError(f"--methods {name}: expected {ALL}, or some of {', '.join(modules())}")
             section = {**given, "name": name}
+            _require_settings(name, given)
             sections.setdefault(table_name(section), mine if section == {"name": mine["name"]} else section)
     return sections
+
+
+def _require_settings(name: str, section: Tree) -> None:
+    """Raises ConfigurationError if the settings of a method are wrong, whatever the run file."""
+    try:
+        known_methods()[name].settings.model_validate({key: v for key, v in section.items() if key != "name"})
+    except ValidationError as error:
+        raise ConfigurationError(f"--methods {name}: {explain(error)}") from None
 
 
 def _section(method: Method) -> dict[str, Any]:

@@ -326,6 +326,14 @@ class Run:
             self.staging.create(private=True)
             self._save(state)
 
+    def discard(self) -> None:
+        """Removes the staging area after an error, as far as possible, so that no second error hides the first. Its
+        state goes first: without it nothing reads what is left, and the next run removes that.
+        """
+        with suppress(Exception):
+            self.staging.remove(STATE)
+            self.staging.remove()
+
     @contextmanager
     def locked(self, to_read: bool = False) -> Iterator[None]:
         """Holds a lock on both output folders during the body; two run files may share a public folder. The lock of the

@@ -135,7 +135,9 @@ def _profile(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     states = [rule["state"] for rule in profile["rules"]]
     checked, left = states.count("holds"), states.count("not checked")
-    return [(f"profile {profile['name']}", f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked")]
+    lines = [(f"profile {profile['name']}", f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked")]
+    unread = [f"{', '.join(rule['unread'])}: {rule['rule']}" for rule in profile["rules"] if "unread" in rule]
+    return [*lines, *(("columns not read", line) for line in unread)]
 
 
 def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROW
 from tclose_spark.stages.staging.batches import HASH, STAGED, StagedColumns, read_batches, staged_batches, write_batch
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.people import by_person, person_columns
-from tclose_spark.stages.staging.sealed_settings import sealed_secret, sealed_settings
+from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms, sealed_secret, sealed_settings
 from tclose_spark.stages.staging.tallies import Counted, NumberRange, TaskTallies, read_tallies, staged_tallies
 from tclose_spark.stages.warnings import NEARLY_UNIQUE, certified_warnings, profile_warnings
 from tclose_spark.stages.wrong_values import wrong_values
@@ -121,6 +121,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         "fingerprint": profile.fingerprint,
     }
     record["sealed"] = sealed_settings(run)
+    record["pseudonyms"] = sealed_pseudonyms(run)
     if run.spec.attributes.person is not None:
         record["secret_of_people"] = sealed_secret(run.secret)
         record["distances"] = ground_distances(run)

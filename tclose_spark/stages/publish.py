@@ -25,6 +25,7 @@ from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.stages.line.earlier import note_successor
 from tclose_spark.stages.staging.input_states import state_of_inputs
+from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
 MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
@@ -162,14 +163,16 @@ def is_published(run: Run) -> bool:
 
 
 def is_current(run: Run) -> bool:
-    """Whether the finished release was made from this configuration and the current state of its inputs. False if that
-    is unknown (see `state_of_inputs`).
+    """Whether the finished release was made from this configuration, these secrets of pseudonyms and the current state
+    of its inputs. False if that is unknown (see `state_of_inputs`).
     """
     if not run.finished or not run.internal.exists(STATE):
         return False
     made = json.loads(run.internal.read(STATE))
     state = state_of_inputs(run, commit_of(run.session, run.spec.input))
-    same = state is not None and made["stages"]["profile"]["input"].get("state") == state
+    profiled = made["stages"]["profile"]
+    same = state is not None and profiled["input"].get("state") == state
+    same = same and profiled.get("pseudonyms", {}) == sealed_pseudonyms(run)
     return bool(same and made["configuration"] == run.fingerprint) and is_everywhere(run, made)
 
 

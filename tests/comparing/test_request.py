@@ -86,13 +86,21 @@ def test_settings_are_read_as_the_run_file_has_them():
 
 
 def test_settings_of_objects_and_dicts_stay_what_they_are():
-    methods = requested_methods([Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": None}], None)
+    methods = requested_methods([Sabre(bounds="proven"), {"name": "stack_and_deal", "class_size": "k"}], None)
     assert list(methods.values()) == [
         {"name": "sabre", "bounds": "proven"},
-        {"name": "stack_and_deal", "class_size": None},
+        {"name": "stack_and_deal", "class_size": "k"},
     ]
     with pytest.raises(ConfigurationError, match="--methods: effort without a name"):
         requested_methods({"effort": 3}, None)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"nix": 1}, {"effort": "slow"}, {"overlap": "some"}, {"effort": [1]}], ids=lambda one: next(iter(one))
+)
+def test_settings_that_a_method_does_not_have_are_an_error_whatever_the_run_file(settings):
+    with pytest.raises(ConfigurationError, match=f"--methods closeness_tree: {next(iter(settings))}"):
+        requested_methods(["t_mondrian", {"name": "closeness_tree", **settings}], None)
 
 
 def test_what_a_method_does_not_make_is_refused_with_the_run_files_own_words():

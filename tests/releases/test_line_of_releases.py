@@ -310,8 +310,12 @@ def test_a_line_in_one_output(tmp_path: Path, write_run: Callable[..., Path], op
         conf = write_run(tmp_path, rows(town), output={"after": "out"}, **ROLES)
         certificate = pipeline.release(open_run(conf, overwrite=True))
         assert certificate.get("earlier", {"number": 1})["number"] == number
-    unchanged = pipeline.release(open_run(conf, overwrite=True), if_changed=True)
-    assert unchanged["earlier"] == certificate["earlier"]
+    for if_changed in (True, False):
+        said, again = list[str](), open_run(conf, overwrite=True)
+        again.announce = said.append
+        unchanged = pipeline.release(again, if_changed=if_changed)
+        assert unchanged["earlier"] == certificate["earlier"]
+        assert said[-1].endswith("so the line has no further release")
     history = tc.history(tmp_path / "out")
     assert [entry["rows"] for entry in history.entries] == [100, 120, 140]
     assert history.entries[-1]["fingerprint"] == certificate["release"]["fingerprint"]

@@ -678,15 +678,15 @@ def test_a_profile_that_fails_leaves_no_rows(make_run: Callable[..., Run]) -> No
     run = make_run({"age": ["30", "none"], "disease": ["flu", "gout"]}, quasi={"age": {"type": "numeric"}}, k=2)
     with pytest.raises(InputError, match="hold no finite number"):
         pipeline.profile(run)
-    assert not run.staging.exists("rows")
+    assert not Path(run.staging.path()).exists()
 
 
 def test_a_release_that_cannot_be_made_leaves_no_rows(tree_conf: Path, open_run: OpenRun, tmp_path: Path) -> None:
     run = open_run(tree_conf, f"output.path={tmp_path}/out", "privacy.k=601")
     with pytest.raises(UnreachableError):
         pipeline.release(run)
-    assert not run.staging.exists("rows")
-    with pytest.raises(ConfigurationError, match=r"are gone.*begin again with `tclose profile`"):
+    assert not Path(run.staging.path()).exists()
+    with pytest.raises(ConfigurationError, match=r"nothing is staged in .*; run `tclose profile`"):
         pipeline.plan(run)
 
 

@@ -244,6 +244,69 @@ def test_years_are_dates_that_may_be_published(make):
     assert rule(certificate, "no year")["state"] == "not checked"
 
 
+FINER = [
+    *("20240305", "05032024", "5 March 2024", "March 5, 2024", "05MAR2024", "Tue, 5 Mar 2024 10:15", "5. Mai 2024"),
+    *("2024W10", "2024-W10-2", "week 10 2024", "2024-065", "Q1 2024", "2Q24", "2024H1", "spring 2024", "03/2024"),
+    *("1709596800", "1709596800000", "20240305T1015", "5.III.2024", "2024年3月5日", "\uff12024-03-05", "202403**"),
+    *("10:15:00", "10:15 am", "{2024-03-05, 2024-03-06}", "2024/3", " 2024-03-05 ", "March"),
+]
+UNREAD = ["day 45356", "2024.x", "E11.9", "202403", "240305", "grade 3", "xx-03-05"]
+NO_DATES = [7, 7.5, 1999, 94110, "20-29", "<5", "1990s", "7%", "flu", "Mayer", "Decline"]
+LONG = [123456789, 123456789.0, "123 45 6789", "123.45.6789", "41791234567"]
+OLD = ["93 years", "93 yrs", "93y", "93 Jahre", "aged 93", "93 years old", "91-95", "91 to 95", "1116 months"]
+OLDEST = ["90+", "90 and older", ">= 90", "≥90 years", "over 89"]
+ZIPS = ["94110", "94110-1234", "9411*", "02139", "{94110, 94112}"]
+
+
+def columns_of(values: list[Any], beside: Any, name: str = "seen") -> dict[str, list[Any]]:
+    """A column for each value, beside another one."""
+    return {f"{name}_{place}x": [value, beside] for place, value in enumerate(values)}
+
+
+def broken_with(make: Callable[..., Any], columns: dict[str, list[Any]]) -> str:
+    return broken(make(people(**columns), "hipaa_safe_harbor", insensitive_attributes=list(columns)))[0]
+
+
+def test_forms_of_dates_that_are_read(make):
+    columns = columns_of(FINER, "2023")
+    message = broken_with(make, columns)
+    for column, (value, _) in columns.items():
+        assert f"column {column!r}: {ROWS // 2} rows have a date or time finer than a year" in message, value
+
+
+def test_long_numbers_zip_codes_and_forms_of_ages_that_are_read(make):
+    numbers, ages = columns_of(LONG, None), columns_of(OLD, "95+", "age")
+    zips = columns_of(ZIPS, "941", "zip")
+    message = broken_with(make, {**numbers, **ages, **zips})
+    for column in numbers:
+        assert f"column {column!r}: {ROWS // 2} rows look like numbers of nine digits or more" in message
+    for column in ages:
+        assert f"column {column!r}: 2 labels of {ROWS} rows divide the ages from 90 up" in message
+    for column in zips:
+        assert f"column {column!r}: {ROWS // 2} rows have a ZIP code of more than three digits" in message
+
+
+def test_columns_that_cannot_be_read_are_named_everywhere(make):
+    columns = columns_of(UNREAD, "none")
+    run = make(people(**columns), "hipaa_safe_harbor", insensitive_attributes=list(columns))
+    certificate = release(run)
+    found = rule(certificate, "dates are no finer")
+    assert (found["state"], found["unread"]) == ("not checked", list(columns))
+    assert f"not known in seen_0x ({ROWS // 2} rows)" in found["how"]
+    assert found["how"] in run.public.read("report.html")
+    (line,) = (one for one in certificate_lines(certificate, "a", "b") if one.strip().startswith("columns not read"))
+    assert line.endswith("seen_6x: dates are no finer than a year")
+
+
+def test_forms_that_break_no_rule_and_columns_that_the_run_file_knows(make):
+    known = columns_of(UNREAD, "none", "known")
+    columns = {**columns_of(NO_DATES, None), **columns_of(OLDEST, "12 years", "age"), **known}
+    profile = {"name": "hipaa_safe_harbor", "not_identifiers": [*known, *columns_of(OLDEST, None, "age")]}
+    certificate = release(make(people(**columns), profile, insensitive_attributes=list(columns)))
+    assert rule(certificate, "dates are no finer")["state"] == "holds"
+    assert rule(certificate, "ages above 89")["state"] == "holds"
+
+
 # --- areas
 
 

@@ -118,6 +118,18 @@ def test_releases_link_by_a_named_secret_and_not_by_their_own(
     assert not found["own"][0] & found["own"][1]
 
 
+def test_a_new_secret_is_a_change(
+    release: Callable[..., tuple[Path, Path]], open_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = release("changed", people(), pseudonyms={"name": {"secret": VARIABLE}})
+    before = {*released(output)["name"]}
+    pipeline.release(open_run(path, overwrite=True), if_changed=True)
+    assert {*released(output)["name"]} == before
+    monkeypatch.setenv(VARIABLE, NAMED[::-1])
+    pipeline.release(open_run(path, overwrite=True), if_changed=True)
+    assert not {*released(output)["name"]} & before
+
+
 def test_columns_with_the_runs_secret_do_not_link(release: Callable[..., tuple[Path, Path]]) -> None:
     table = people().append_column("guardian", people()["name"])
     _, output = release("two", table, pseudonyms=["name", "guardian"])

@@ -69,6 +69,7 @@ def judge_profile(
         "k": {"required": spec.privacy.k, "set_by": "profile" if spec.privacy.k_of_profile else "run file"},
         "rules": [
             {"section": rule["section"], "rule": rule["rule"], "state": result.state, "how": result.how}
+            | ({"unread": list(result.unread)} if result.unread else {})
             for rule, result in results
         ],
         "identifiers": _identifiers(judged),

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from unicodedata import normalize
 
 from tclose_spark.measures.loss.information_loss import Interval, interval_or_none, set_members
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 OLDEST = Fraction(90)
 """Ages from here up are one category."""
+MONTHS_OLD = re.compile(r"\b(months?|mos?\.?|monate?|mois|mesi|meses|maanden)\b")
+AGE_WORDS_BESIDE = re.compile(
+    r"(?<![a-z])(years?|yrs?|yo|y/o|y|jahre?|j|ans?|años?|anni|jaar|of age|aged?|alt|old)(?![a-z])\.?"
+)
+AGE_FORMS = (
+    (re.compile(r"^([0-9.]+) ?(\+|(?:and|or|und|oder) (?:older|over|above|more|älter|mehr))$"), r"[\1, 1000]"),
+    (re.compile(r"^(?:≥|>=) ?([0-9.]+)$"), r"[\1, 1000]"),
+    (re.compile(r"^(?:>|over|above|über) ?([0-9.]+)$"), r"(\1, 1000]"),
+    (re.compile(r"^(?:<|under|below|unter|≤|<=|up to|bis) ?([0-9.]+)$"), r"[0, \1]"),
+    (re.compile(r"^([0-9.]+) ?(?:-|\u2013|to|bis|until) ?([0-9.]+)$"), r"[\1, \2]"),
+)
+"""Forms of ages, and the interval of each. An open end is above all ages."""
 
 
 def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None) -> list[str] | None:
@@ -21,7 +36,7 @@ def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highes
     >>> dividing_ages({"[80, 89]": 3, "[85, 95]": 3, "[91, 95]": 4, "*": 2}, None, None)
     ['[91, 95]']
     """
-    spans = {label: one for label in labels if label != ROOT and (one := interval_or_none(label)) is not None}
+    spans = {label: one for label in labels if label != ROOT and (one := read_age(label)) is not None}
     groups = {label: _members(label, hierarchy) for label in labels if label != ROOT and label not in spans}
     ages = [*spans.values(), *(age for of in groups.values() for age in of)]
     if not ages:
@@ -39,9 +54,26 @@ def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highes
     return wrong if wrong or is_known else None
 
 
+def read_age(label: str) -> Interval | None:
+    """The ages of a label as years, whatever words are beside its numbers; None if they are not known.
+
+    >>> [str(one and one.low) for one in map(read_age, ("93 years", "90+", "80 to 89", "1116 months", "old"))]
+    ['93', '90', '80', '93', 'None']
+    """
+    text = " ".join(normalize("NFKC", label).casefold().split())
+    months = MONTHS_OLD.search(text) is not None
+    text = AGE_WORDS_BESIDE.sub(" ", MONTHS_OLD.sub(" ", text)).strip()
+    for pattern, form in AGE_FORMS:
+        text = pattern.sub(form, text)
+    found = interval_or_none(text)
+    if found is None or not months:
+        return found
+    return replace(found, low=found.low / 12, high=found.high / 12)
+
+
 def _members(label: str, hierarchy: Hierarchy | None) -> list[Interval]:
     """The ages among the leaves of a node or the members of a set."""
-    found = [interval_or_none(member) for member in _below(label, hierarchy)]
+    found = [read_age(member) for member in _below(label, hierarchy)]
     return [age for age in found if age is not None]
 
 

@@ -23,12 +23,14 @@ NO_POPULATIONS: Populations = {}
 class RuleResult:
     """What was found of a rule.
 
-    how: how it was checked, or why not, with counts. problems: a line each if it is broken.
+    how: how it was checked, or why not, with counts. problems: a line each if it is broken. unread: published columns
+    with values that the check cannot read.
     """
 
     state: str
     how: str
     problems: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

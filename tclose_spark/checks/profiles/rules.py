@@ -90,8 +90,15 @@ def _dates(release: ProfiledRelease) -> RuleResult:
         for column, rows in release.found.finer.items()
         if column not in release.profile.not_identifiers
     ]
-    return _result(
-        f"{len(release.spec.attributes.published)} published columns, by type and by form of value", problems
+    unread = {column: n for column, n in release.found.unread.items() if column not in release.profile.not_identifiers}
+    how = f"{len(release.spec.attributes.published)} published columns, by type and by form of value"
+    if problems or not unread:
+        return _result(how, problems)
+    listed = ", ".join(f"{column} ({rows:,} rows)" for column, rows in unread.items())
+    return RuleResult(
+        state=NOT_CHECKED,
+        how=f"{how}; digits in a form that is not known in {listed} (privacy.profile.not_identifiers)",
+        unread=tuple(unread),
     )
 
 
@@ -115,26 +122,33 @@ def _ages(release: ProfiledRelease) -> RuleResult:
     if problems or (checked and not unread):
         return _result(f"labels of {_listed(checked)}", problems)
     why = f"{_listed(unread)} without labels that are ages" if unread else "no published column named as an age"
-    return RuleResult(state=NOT_CHECKED, how=f"{why} (privacy.profile.ages)")
+    return RuleResult(state=NOT_CHECKED, how=f"{why} (privacy.profile.ages)", unread=tuple(unread))
 
 
 def _areas(release: ProfiledRelease) -> RuleResult:
-    fewest, problems = OF_AREAS[release.profile.name], []
+    fewest, problems, recodes = OF_AREAS[release.profile.name], list[str](), release.profile.name == "hipaa_safe_harbor"
     for column, people in release.populations.items():
         labels = release.found.labels.get(column, {})
-        recoded = "000" if release.profile.name == "hipaa_safe_harbor" else ""
-        small = small_areas(labels, people, fewest, release.hierarchies.get(column), recoded)
+        small = small_areas(labels, people, fewest, release.hierarchies.get(column), "000" if recodes else "")
         if small:
             problems.append(
                 f"column {column!r}: {_counted(small, labels)} have fewer than {fewest:,} people, or are no areas of "
                 "its table of populations; publish coarser areas (three digits of a ZIP code): derive them in the input"
             )
+    problems += [
+        f"column {column!r}: {rows:,} rows have a ZIP code of more than three digits; publish areas of three digits "
+        "(privacy.profile.populations): derive them in the input"
+        for column, rows in release.found.zips.items()
+        if recodes and _is_place(column) and column not in {*release.populations, *release.profile.not_identifiers}
+    ]
     places = [name for name in release.spec.attributes.published if _is_place(name) and name not in release.populations]
     checked = [f"labels of {_listed(list(release.populations))} hold"] if release.populations else []
     if problems or (checked and not places):
-        return _result(f"{checked[0]}, by their tables of populations", problems)
+        return _result(f"{(checked or ['places'])[0]}, by their tables of populations", problems)
     why = [f"{_listed(places)} without a table of populations"] if places else ["no published column named as a place"]
-    return RuleResult(state=NOT_CHECKED, how=f"{'; '.join(checked + why)} (privacy.profile.populations)")
+    return RuleResult(
+        state=NOT_CHECKED, how=f"{'; '.join(checked + why)} (privacy.profile.populations)", unread=tuple(places)
+    )
 
 
 def _is_place(column: str) -> bool:

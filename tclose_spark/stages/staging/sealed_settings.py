@@ -15,13 +15,21 @@ def sealed_secret(secret: str) -> str:
     return hmac.new(secret.encode(), b"people", hashlib.sha256).hexdigest()
 
 
+def sealed_pseudonyms(run: Run) -> dict[str, str]:
+    """By column with a pseudonym, a keyed hash that is equal for equal secrets, and reveals none.
+
+    Raises:
+        ConfigurationError: if a secret is missing or too short.
+    """
+    keys = PseudonymKeys.of(run.spec.attributes.pseudonyms, run.secret).keys
+    return {column: hmac.digest(key, b"sealed", "sha256").hex() for column, (key, _) in keys.items()}
+
+
 def sealed_settings(run: Run) -> str:
     """A keyed hash of the secrets and of the run file's `output`. It is equal for equal ones, and reveals none.
 
     Raises:
         ConfigurationError: if the secret of a pseudonym is missing or too short.
     """
-    keys = PseudonymKeys.of(run.spec.attributes.pseudonyms, run.secret).keys
-    secrets = {column: hmac.digest(key, b"sealed", "sha256").hex() for column, (key, _) in keys.items()}
-    text = json.dumps([secrets, run.spec.output.model_dump(mode="json")], sort_keys=True)
+    text = json.dumps([sealed_pseudonyms(run), run.spec.output.model_dump(mode="json")], sort_keys=True)
     return hmac.new(run.secret.encode(), text.encode(), hashlib.sha256).hexdigest()
