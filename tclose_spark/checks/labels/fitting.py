@@ -27,10 +27,10 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.preparing import iso_text
-from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.hierarchies.building import labels_above
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy

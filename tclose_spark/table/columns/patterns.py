@@ -102,8 +102,8 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
 
 
 def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows look like each of IDENTIFYING, without the blanks at their ends. A value counts for the first pattern
-    that it, a member of its set or an end of its interval matches; a date for none.
+    """How many rows look like each of IDENTIFYING, without the blanks at their ends. A value counts for the first
+    pattern that it, a member of its set or an end of its interval matches; a date for none.
 
     >>> texts = pa.array(["a@b.org", "{123-45-6789, 123-45-6780}", " 123-45-6789..123-45-6799", "{1, 2}"])
     >>> identifying(texts, pa.array([1, 2, 4, 8]))
