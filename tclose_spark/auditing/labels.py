@@ -142,6 +142,7 @@ def judge_labels(
                 loss,
                 covers=not question.aggregates,
                 missing_any=question.quasi_identifiers[name].missing == "any",
+                builder=question.quasi_identifiers[name].builder,
             )
         )
     if question.aggregates:

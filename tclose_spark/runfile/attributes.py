@@ -157,6 +157,11 @@ class QuasiIdentifier(Section):
         return parse(self.range[0]), parse(self.range[1])
 
     @property
+    def builder(self) -> HierarchyBuilder | None:
+        """What builds its hierarchy from the values of the table; None without such a hierarchy."""
+        return self.hierarchy if isinstance(self.hierarchy, HierarchyBuilder) else None
+
+    @property
     def step(self) -> Fraction | None:
         """`round_to` in codes: numbers, days of dates, microseconds of times."""
         a_day = 1 if self.calendar is None else CODES_A_DAY[self.calendar]

@@ -18,6 +18,7 @@ from promise_page import promises
 
 from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.runfile.pseudonyms import Pseudonym
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 
 OWN, NAMED = "the own secret of a run", "a secret of several tables"
@@ -107,6 +108,7 @@ def test_the_rows_of_a_person_are_linkable_and_their_classes_single_people_out(r
 @promises(
     "Releases are linkable.",
     "With a named secret, equal values have equal pseudonyms",
+    "Values are equal if their texts are",
     "With the run's own secret, a pseudonym depends on the name of its column",
     "Later releases with the same secret still link.",
 )
@@ -120,6 +122,9 @@ def test_which_releases_link(released: Released, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TCLOSE_SECRET", "the own secret of another run")
     assert named == pseudonyms({"guardian": {"secret": "SHARED"}}, "guardian")
     assert not own & pseudonyms(["name"])
+    keys = PseudonymKeys.of({"name": Pseudonym(secret="SHARED")}, OWN)
+    whole, text, double = (keys.of_values("name", pa.array([value])).to_pylist() for value in (5, "5", 5.0))
+    assert whole == text != double
 
 
 @promises("A pseudonym is exempt from the checks of insensitive columns")

@@ -395,6 +395,21 @@ def test_values_that_look_like_identifiers(make, profile):
     assert not any(phone in message for phone in PHONES)
 
 
+@pytest.mark.parametrize("quasi", [{"generalization": "set"}, {"hierarchy": {"order": 8}}])
+def test_identifiers_in_labels_of_several_values(make, quasi):
+    """Sets, and groups by their ends, show values as single labels do."""
+    numbers = [f"123-45-{i:04d}" for i in range(30)]
+    message, rows = broken(make(people(code=numbers), "public_use", quasi={"code": quasi}, drop_others=True))
+    shown = sum("123-45-" in row["code"] for row in rows)
+    assert f"column 'code': {shown} rows look like social security numbers" in message
+    assert any(row["code"][0] in "{[" or ".." in row["code"] for row in rows)
+
+
+def test_identifiers_with_blanks_at_their_ends(make):
+    message, _ = broken(make(people(note=[" a@b.org", "none"]), "ema_0070", insensitive_attributes=["note"]))
+    assert f"column 'note': {ROWS // 2} rows look like e-mail addresses" in message
+
+
 def test_the_run_file_may_say_that_a_column_is_no_identifier(make):
     profile = {"name": "ema_0070", "not_identifiers": ["note", "fax"]}
     run = make(people(note=PHONES, fax=["a", "b"]), profile, insensitive_attributes=["note", "fax"])

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -234,6 +235,20 @@ def test_texts_of_the_population_have_the_options_of_their_columns(
     expected = counted(tmp_path / "out", "table", population, Fraction(9, 100))
     assert Fraction(found["journalist"]["maximum_exact"]) == expected["journalist"][0]
     assert found["population"]["unmatched_classes"] == 0
+
+
+def test_people_of_the_population_fit_built_labels_by_values_that_the_sample_lacks(
+    make_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    population = people()
+    pq.write_table(population, tmp_path / "all.parquet")
+    sample = population.filter(pc.equal(pc.bit_wise_and(population["age"], 1), 0)).slice(0, 300)
+    quasi = {**QUASI, "age": {"type": "numeric", "hierarchy": {"intervals": [5, 20]}}}
+    found = certificate_of(make_run(sample, **settings(POPULATIONS["table"], quasi=quasi)))["risks"]
+    expected = counted(tmp_path / "out", "table", population, Fraction(9, 100))
+    for adversary in ("journalist", "marketer"):
+        assert Fraction(found[adversary]["maximum_exact"]) == expected[adversary][0]
+        assert found[adversary]["mean"] == pytest.approx(float(expected[adversary][1]), abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", list(POPULATIONS))

@@ -21,6 +21,7 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.arrays import BoolArray, IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Counts, sensitive_domain
@@ -238,6 +239,7 @@ class JudgedQuasi:
     levels: of its hierarchy in words, the values first; empty if they have no words.
     missing_any: whether a missing value could be any value: a missing label fits every person, and a person whose value
         is missing fits every label.
+    builder: of its hierarchy, if that was built from the values of the table.
     """
 
     name: str
@@ -247,6 +249,7 @@ class JudgedQuasi:
     covers: bool = True
     levels: Sequence[str] = ()
     missing_any: bool = False
+    builder: HierarchyBuilder | None = None
 
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""

@@ -27,10 +27,12 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside
 from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.preparing import iso_text
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
+from tclose_spark.table.hierarchies.building import labels_above
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.people import PERSON, whole_people
 from tclose_spark.table.writing import write_number
@@ -51,13 +53,16 @@ class Axis:
     ends: if it is numeric, the ascending ends of all intervals. Number ends[i] has code 2 i + 1, and a number between
         ends[i - 1] and ends[i] has code 2 i.
     places: the code of each value that is not a number, in tree order.
-    spans: with a hierarchy, the first and last code below each node.
+    spans: with a hierarchy, the first and last code of each node. The first is for values that are below it, and are no
+        leaf.
+    builder: of a built hierarchy, whose leaves are the values of one table only.
     missing_any: whether a missing label covers every value. lacking: whether every label covers a missing value.
     """
 
     ends: tuple[Fraction, ...] | None = None
     places: Mapping[str, int] | None = None
     spans: Mapping[str, Span] | None = None
+    builder: HierarchyBuilder | None = None
     missing_any: bool = False
     lacking: bool = False
 
@@ -67,10 +72,13 @@ class Axis:
         published = {label for label in labels if label not in (None, ROOT)}
         if hierarchy is not None:
             spans: dict[str, Span] = {}
-            for code, path in enumerate(hierarchy.paths):
-                for node in path:
-                    spans[node] = (spans.get(node, (code, code))[0], code)
-            return Axis(places={path[0]: code for code, path in enumerate(hierarchy.paths)}, spans=spans)
+            for path in hierarchy.paths:
+                for node in reversed(path):
+                    spans.setdefault(node, (len(spans), 0))
+                spans |= {node: (spans[node][0], len(spans) - 1) for node in path}
+            return Axis(
+                places={path[0]: spans[path[0]][0] for path in hierarchy.paths}, spans=spans, builder=quasi.builder
+            )
         if quasi.loss.numeric:
             intervals = [one for label in published if (one := interval_or_none(label)) is not None]
             texts = sorted(label for label in published if interval_or_none(label) is None)
@@ -85,11 +93,18 @@ class Axis:
             return ABSENT
         if self.ends is None:
             places = self.places or {}
-            return next((places[form] for form in _forms(value) if form in places), UNCOVERED)
+            return next((places[form] for form in _forms(value) if form in places), self._below(value))
         try:
             return self._number(parse_quantity(value))
         except ValueError:
             return (self.places or {}).get(value, UNCOVERED)
+
+    def _below(self, value: str) -> int:
+        """The code of a value that is no leaf: that of the lowest label above it."""
+        if self.builder is None or self.spans is None:
+            return UNCOVERED
+        above = (label for form in _forms(value) for label in labels_above(self.builder, form, self.spans))
+        return next((self.spans[label][0] for label in above if label in self.spans), UNCOVERED)
 
     def _number(self, number: Fraction) -> int:
         assert self.ends is not None

@@ -19,7 +19,6 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.runfile.attributes import QuasiIdentifier
-from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import FloatArray
 from tclose_spark.table.domains import Profile, QuasiDomain
@@ -69,9 +68,9 @@ def judged_quasi(
             sets=settings.generalization == "set",
         )
         limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
-        levels = settings.hierarchy.level_names if isinstance(settings.hierarchy, HierarchyBuilder) else ()
+        levels = () if settings.builder is None else settings.builder.level_names
         any_value = settings.missing == "any"
-        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels, any_value))
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels, any_value, settings.builder))
     return judged
 
 
@@ -101,7 +100,7 @@ def measured_on(
         quasi = quasi_identifiers[name]
         if name in spec.aggregates:
             continue
-        if isinstance(quasi.hierarchy, HierarchyBuilder):
+        if quasi.builder is not None:
             below = hierarchies[name].leaves_under
             nodes = sorted(of_labels.names & below.keys() - hierarchies[name].leaf_set)
             measured[name] |= {"leaves": listing([[node, below[node]] for node in nodes], "below")}

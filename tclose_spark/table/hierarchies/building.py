@@ -7,7 +7,7 @@ import hashlib
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.errors import ConfigurationError, InputError, Offending
 from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier, SensitiveAttribute
@@ -112,6 +112,22 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
     tree = _tree(paths, key)
     hierarchy_csv(tree, key)
     return tree
+
+
+def labels_above(builder: HierarchyBuilder, value: str, labels: Collection[str]) -> tuple[str, ...]:
+    """The labels, lowest first, that a value would have in a hierarchy that was built without it. None of `order`,
+    whose groups consist of the values that they were made of.
+
+    labels: of the hierarchy.
+
+    >>> labels_above(HierarchyBuilder(prefix=[3]), "8169", ["8167", "8168", "816*", "*"])
+    ('816*',)
+    """
+    if builder.order is not None:
+        return ()
+    alike = [max(labels, key=len)] if builder.prefix is not None else []  # labels depend on the longest value,
+    alike += ["0.5"] if any(label.endswith(")") for label in labels) else []  # and on whether all are whole numbers
+    return _labels(builder, [*alike, value])[-1] or ()
 
 
 def _labels(builder: HierarchyBuilder, values: Sequence[str]) -> builders.Above:

@@ -20,6 +20,8 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.table.hierarchies.building import build_hierarchy
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
@@ -325,13 +327,41 @@ def test_bins_among_values_say_not_whom_they_cover(session: Session):
 def test_an_axis_of_a_hierarchy():
     axis = Axis.of(CITY, ["Italy", "Lyon"], CITIES)
     codes = {city: axis.point(city) for city in CITIES.leaves}
-    assert sorted(codes.values()) == [0, 1, 2, 3, 4]
+    assert len({*codes.values()}) == 5
     for node in ("Pisa", "Tuscany", "Italy", "France"):
         ((low, high),) = axis.ranges(node)
         assert {city for city, code in codes.items() if low <= code <= high} == {
             path[0] for path in CITIES.paths if node in path
         }
     assert (axis.point("Oslo"), axis.point("Italy"), axis.point(None)) == (UNCOVERED, UNCOVERED, ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("form", "values", "fits"),
+    [
+        ({"intervals": [5, 20]}, ["20", "33", "41"], {"23": "[20, 24]", "38": "[20, 39]", "61": None, "x": None}),
+        ({"intervals": [5]}, ["0.5", "3"], {"4.99": "[0, 5)", "5": None, "0": "[0, 5)"}),
+        ({"prefix": [3, 1]}, ["10001", "10110"], {"10199": "101**", "12": "1****", "100011": None, "2": None}),
+        (
+            {"dates": ["month", "year"]},
+            ["2024-02-29"],
+            {"2024-02-01": "2024-02", "2024-03-01": "2024", "2023-02-28": None},
+        ),
+        ({"groups": {"north": ["59"]}, "other": "else"}, ["59", "75"], {"13": "else", "75": "75"}),
+        ({"ranges": {"crops": "1-199"}}, ["10", "11"], {"150": "crops", "200": None}),
+        ({"order": 2}, ["a", "c", "d"], {"b": None}),
+    ],
+)
+def test_a_value_that_the_table_lacks_fits_the_built_labels_that_cover_it(form, values, fits):
+    """It fits them and what is above, and no label beside or below."""
+    builder = HierarchyBuilder.model_validate(form)
+    tree = build_hierarchy(builder, dict.fromkeys(values, 1), "q", "q.hierarchy", "intervals" in form)
+    nodes = {node for path in tree.paths for node in path}
+    axis = Axis.of(replace(CITY, builder=builder), nodes, tree)
+    for value, lowest in fits.items():
+        held = {n for n in nodes for low, high in axis.ranges(n) if low <= axis.point(value) <= high}
+        path = () if lowest is None else next(path for path in tree.paths if lowest in path)
+        assert held == {"*", *path[path.index(lowest) if path else 0 :]}, value
 
 
 def test_an_axis_of_values_and_sets():
