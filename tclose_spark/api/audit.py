@@ -136,7 +136,15 @@ def audit(
         InputError: naming the column and what is wrong with it.
     """
     whole, people_of = _population(population)
-    asked = {"k": k, "t": t, "n": n, "gain": gain, "person": person, "population": whole, "threshold": threshold}
+    asked: dict[str, Any] = {
+        "k": k,
+        "t": t,
+        "n": n,
+        "gain": gain,
+        "person": person,
+        "population": whole,
+        "threshold": threshold,
+    }
     asked |= {"missing": missing, "joint": (joint,) if isinstance(joint, str) else tuple(joint)}
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
     target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())

@@ -79,8 +79,8 @@ def fits(value: Any, kind: Any) -> bool:
         return isinstance(value, bool | np.bool_)
     if plain in (Sequence, Collection) and isinstance(value, str | bytes):
         return False
-    if plain is None or not isinstance(value, NoneType if plain is None else plain):
-        return plain is None and value is None
+    if not isinstance(value, NoneType if plain is None else plain):
+        return False
     if isinstance(value, Mapping) and len(parts) == 2 and plain is Mapping:
         return all(fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items())
     return plain not in (Sequence, Collection) or all(fits(one, part) for part in parts for one in value)

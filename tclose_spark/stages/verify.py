@@ -323,24 +323,26 @@ def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str
         GuaranteeError: if the date or the version is none, or another version is not accepted.
     """
     issued, tool = certificate.get("issued"), certificate.get("tool")
-    is_date = isinstance(issued, str) and re.fullmatch(ISSUED, issued) is not None
+    version = tool.get("version") if isinstance(tool, dict) else None
+    if not _is_moment(issued) or tool != {**ours, "version": version} or not re.fullmatch(VERSION, str(version)):
+        raise GuaranteeError(
+            f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
+            "tool is none"
+        )
+    if tool != ours and not accepted:
+        raise GuaranteeError(
+            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is version "
+            f"{ours['version']}, which cannot compare the report, the codebook and the contract; verify it with that "
+            "version, or accept this (--other-version)"
+        )
+    return bool(tool == ours)
+
+
+def _is_moment(issued: Any) -> bool:
+    """Whether this is the text of a date and a time as certificates have it."""
     with suppress(ValueError):
-        is_date = is_date and datetime.fromisoformat(issued) is not None
-        if is_date and tool == ours:
-            return True
-        named = isinstance(tool, dict) and tool == {**ours, "version": tool.get("version")}
-        if is_date and named and re.fullmatch(VERSION, str(tool["version"])):
-            if accepted:
-                return False
-            raise GuaranteeError(
-                f"the certificate in {run.public.path()} is of version {tool['version']} of {ours['name']}, and this "
-                f"is version {ours['version']}, which cannot compare the report, the codebook and the contract; verify "
-                "it with that version, or accept this (--other-version)"
-            )
-    raise GuaranteeError(
-        f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
-        "tool is none"
-    )
+        return bool(re.fullmatch(ISSUED, str(issued)) and datetime.fromisoformat(str(issued)))
+    return False
 
 
 def _require_minimality(run: Run, recorded: Mapping[str, Any]) -> None:
