@@ -61,6 +61,22 @@ def handlers_of_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+QUICK_ON_SPARK = {
+    f"tests/{name}.py"
+    for name in ("engine/test_one_release", "io/spark/test_session", "releases/test_pipeline", "test_fingerprints")
+}
+"""The files whose tests on Spark are part of `make test`: one release on both engines, and a session and its ends."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the other tests on Spark with `more`."""
+    for item in items:
+        on_spark = item.get_closest_marker("on_spark") or "spark" in getattr(item, "fixturenames", ())
+        if on_spark and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
+            item.add_marker("more")
+
+
 def pytest_collection_finish() -> None:
     """Exempts all that was imported and collected from garbage collection."""
     gc.collect()
