@@ -62,10 +62,9 @@ def handlers_of_signals() -> Iterator[None]:
 
 
 QUICK_ON_SPARK = {
-    f"tests/{name}.py"
-    for name in ("engine/test_one_release", "io/spark/test_session", "releases/test_pipeline", "test_fingerprints")
+    f"tests/{name}.py" for name in ("engine/test_one_release", "releases/test_pipeline", "test_fingerprints")
 }
-"""The files whose tests on Spark are part of `make test`: one release on both engines, and a session and its ends."""
+"""The files whose tests on Spark are part of `make test`: whole releases, which must be those of the local engine."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
