@@ -38,7 +38,8 @@ demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on 
 		'this process' $$((end - middle)) "$$(print_of local)"; \
 	test "$$(print_of release)" = "$$(print_of local)"
 
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
+# Python may write bytecode here: pytest rewrites its modules once, and each process that a test starts compiles nothing.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
 test: $(READY)  ## Run the quick tests in WORKERS processes.
 	$(PYTEST) -m "not slow and not more"
 

@@ -76,10 +76,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("more")
 
 
+gc.disable()  # nearly all that is imported and collected stays
+
+
 def pytest_collection_finish() -> None:
     """Exempts all that was imported and collected from garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
