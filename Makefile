@@ -41,7 +41,7 @@ demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on 
 # Python may write bytecode here: pytest rewrites its modules once, and each process that a test starts compiles nothing.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
 test: $(READY)  ## Run the quick tests in WORKERS processes.
-	$(PYTEST) -m "not slow and not more"
+	TCLOSE_TESTS_QUICK=1 $(PYTEST) -m "not slow and not more"
 
 test-more: $(READY)  ## Run what `make test` leaves out and a change must pass, too: most tests on Spark, wide sweeps.
 	$(PYTEST) -m "more and not slow"
