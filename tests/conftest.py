@@ -71,9 +71,15 @@ QUICK_ON_SPARK = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the other tests on Spark with `more`."""
     for item in items:
-        on_spark = item.get_closest_marker("on_spark") or "spark" in getattr(item, "fixturenames", ())
-        if on_spark and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
+        if needs_spark(item) and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
             item.add_marker("more")
+
+
+def needs_spark(item: pytest.Item) -> bool:
+    """Whether a test starts a session of Spark."""
+    return item.get_closest_marker("on_spark") is not None or not {"spark", "traces"}.isdisjoint(
+        getattr(item, "fixturenames", ())
+    )
 
 
 gc.disable()  # nearly all that is imported and collected stays

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from conftest import QUICK_ON_SPARK, ROOT
+from conftest import QUICK_ON_SPARK, ROOT, needs_spark
 
 
 def selected(target: str) -> str:
@@ -28,6 +28,5 @@ def test_what_lands_has_passed_all_that_is_not_slow() -> None:
 def test_few_files_of_make_test_need_spark(request: pytest.FixtureRequest) -> None:
     """Each worker with such a file starts a JVM."""
     quick = (item for item in request.session.items if item.get_closest_marker("more") is None)
-    on_spark = {item.path for item in quick if item.get_closest_marker("on_spark") or "spark" in item.fixturenames}
-    assert {str(path.relative_to(ROOT)) for path in on_spark} <= QUICK_ON_SPARK
+    assert {str(item.path.relative_to(ROOT)) for item in quick if needs_spark(item)} <= QUICK_ON_SPARK
     assert all(Path(ROOT, name).is_file() for name in QUICK_ON_SPARK)
