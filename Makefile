@@ -38,8 +38,13 @@ demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on 
 		'this process' $$((end - middle)) "$$(print_of local)"; \
 	test "$$(print_of release)" = "$$(print_of local)"
 
-test: $(READY)  ## Run the quick tests in WORKERS processes, each with its own Spark.
-	$(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
+# Python may write bytecode here: pytest rewrites its modules once, and each process that a test starts compiles nothing.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
+test: $(READY)  ## Run the quick tests in WORKERS processes.
+	TCLOSE_TESTS_QUICK=1 $(PYTEST) -m "not slow and not more"
+
+test-more: $(READY)  ## Run what `make test` leaves out and a change must pass, too: most tests on Spark, wide sweeps.
+	$(PYTEST) -m "more and not slow"
 
 tested: $(READY)  ## Try all damages and hostile inputs, and record how many were found in docs/tested.json.
 	TCLOSE_RECORD=1 $(BIN)/pytest tests/damages tests/hostile
@@ -57,7 +62,7 @@ papers: $(READY)  ## Compute every figure and table of the five papers, beside t
 	PYTHONPATH=.:tests:tests/methods/exact $(BIN)/python -m benchmarks.papers
 
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
-	TCLOSE_TESTS_ON=spark $(BIN)/pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0
+	TCLOSE_TESTS_ON=spark $(PYTEST) -m "not slow"
 
 test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow

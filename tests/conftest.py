@@ -61,10 +61,35 @@ def handlers_of_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+QUICK_ON_SPARK = {
+    f"tests/{name}.py" for name in ("engine/test_one_release", "releases/test_pipeline", "test_fingerprints")
+}
+"""The files whose tests on Spark are part of `make test`: whole releases, which must be those of the local engine."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their markers
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the other tests on Spark with `more`."""
+    for item in items:
+        if needs_spark(item) and str(item.path.relative_to(ROOT)) not in QUICK_ON_SPARK:
+            item.add_marker("more")
+
+
+def needs_spark(item: pytest.Item) -> bool:
+    """Whether a test starts a session of Spark."""
+    return item.get_closest_marker("on_spark") is not None or not {"spark", "traces"}.isdisjoint(
+        getattr(item, "fixturenames", ())
+    )
+
+
+gc.disable()  # nearly all that is imported and collected stays
+
+
 def pytest_collection_finish() -> None:
     """Exempts all that was imported and collected from garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

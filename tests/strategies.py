@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -53,9 +55,18 @@ LI_FIGURE_1 = Hierarchy.build(
 """Li et al. 2007, Figure 1: the hierarchy of diseases."""
 
 
-def drawn(examples: int) -> settings:
-    """Settings of a drawn test: so many examples, no deadline (machines differ), however many draws do not fit."""
-    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+QUICK = "TCLOSE_TESTS_QUICK" in os.environ
+"""Whether `make test` runs the tests."""
+
+
+def drawn(examples: int, quick: int | None = None) -> Callable[[Any], Any]:
+    """Decorates a drawn test: so many examples, no deadline (machines differ), however many draws do not fit.
+
+    quick: as many in `make test`, where all take seconds. `make test-more` draws all.
+    """
+    number = quick if QUICK and quick else examples
+    of_test = settings(max_examples=number, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    return of_test if QUICK or quick is None else lambda test: pytest.mark.more(of_test(test))
 
 
 @st.composite

@@ -15,6 +15,8 @@ from packaging.metadata import Metadata
 
 import tclose_spark
 
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).parent.parent
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "CITATION.cff", "CHANGELOG.md", "CONTRIBUTING.md")
 FOLDERS = ("tclose_spark", "docs", "conf", "jobs", "tests")

@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from acts import Damage, more_log
@@ -25,6 +26,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
+from tclose_spark.stages import verify
 
 OpenRun = Callable[..., Run]
 
@@ -58,7 +60,8 @@ def judge(run: Run) -> str:
 def test_the_list_of_files_shows_a_damage(output: Path, conf: Path, open_run: OpenRun, name: str) -> None:
     before = tree(output)
     LISTED[name](output / "public")
-    changed = [file for file in {*before, *tree(output)} if before.get(file) != tree(output).get(file)]
+    after = tree(output)
+    changed = [file for file in {*before, *after} if before.get(file) != after.get(file)]
     assert changed
     message = judge(open_run(conf, f"output.path={output}"))
     assert "list of files" in checks_in(message)
@@ -85,7 +88,18 @@ def test_a_damaged_state_is_named(output: Path, conf: Path, open_run: OpenRun, n
     OF_STATE.found(name)
 
 
-def test_each_field_of_the_certificate_is_compared(finished: Path, output: Path, conf: Path, open_run: OpenRun) -> None:
+def test_each_field_of_the_certificate_is_compared(
+    output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The release itself stays the same, so it is judged once."""
+    judge_once, verdicts = verify.judge, dict[str, Any]()
+
+    def judged(*given: Any) -> Any:
+        if not verdicts:
+            verdicts["of the release"] = judge_once(*given)
+        return verdicts["of the release"]
+
+    monkeypatch.setattr(verify, "judge", judged)
     page = output / "public/certificate.json"
     text = page.read_text()
     fields = fields_changed(json.loads(text))

@@ -13,6 +13,8 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.util import run_sync
 
+pytestmark = pytest.mark.more
+
 FOLDER = Path(__file__).resolve().parents[2] / "docs/notebooks"
 SHOWN = {
     "first_release": ("first: the release holds", "Report of the release", "(False, 1, ", "3 privacy.k is 5000"),

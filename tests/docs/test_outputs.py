@@ -13,6 +13,8 @@ import pytest
 from tclose_spark import __version__
 from tclose_spark.cli import app
 
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUTS = ROOT / "docs/site/outputs.py"
 COMMANDS = ROOT / "docs/commands"

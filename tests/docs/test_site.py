@@ -7,6 +7,10 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

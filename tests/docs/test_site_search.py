@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.more
+
 WORDS = {
     "several rows": "people/",
     "per person": "people/",

@@ -14,13 +14,15 @@ from drawn_cases import draw_case
 from judged_cases import problems_of
 from tried import record
 
-QUICK = 25
+QUICK, MORE = 6, 25
 REFUSED = {1, 2, 16, 17, 20}
 FOUND = Path(__file__).with_name("seeds.json")
 SEEDS: list[int] = json.loads(FOUND.read_text())
 
 
-@pytest.mark.parametrize("seed", [*range(QUICK), *SEEDS])
+@pytest.mark.parametrize(
+    "seed", [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.more) for seed in range(QUICK, MORE)), *SEEDS]
+)
 def test_a_drawn_run_holds_or_is_refused(seed: int, tmp_path: Path) -> None:
     problems = problems_of(draw_case(seed, tmp_path))
     assert not problems

@@ -34,7 +34,14 @@ REFUSED = Tried("hostile inputs", "refused", [name for name, case in CASES.items
 RELEASED = Tried("hostile inputs", "odd, and released", [name for name, case in CASES.items() if not case.code])
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = {"CSV: lines that end with CR", "CSV: doubled quotes", "hierarchy: a million lines"}
+LONG |= {f"CSV: {name} with its encoding" for name in ("Latin 1", "UTF-16")}
+"""What Spark reads, and what is large."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.more] if name in LONG else []) for name in CASES]
+)
 def test_it_is_refused_with_a_message_or_released(tclose: Command, tmp_path: Path, name: str) -> None:
     case = CASES[name]
     path = case.write(tmp_path)

@@ -20,6 +20,8 @@ from numba.extending import typeof_impl
 import tclose_spark
 from tclose_spark.kernels import caching
 
+pytestmark = pytest.mark.more
+
 PACKAGE = Path(tclose_spark.__file__).parent
 
 PROGRAM = """

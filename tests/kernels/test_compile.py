@@ -18,6 +18,8 @@ from tclose_spark.io.run import Run
 from tclose_spark.kernels import caching
 from tclose_spark.runfile.loading import load_spec
 
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = """
 import sys

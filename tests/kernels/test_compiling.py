@@ -14,6 +14,8 @@ from tclose_spark.kernels.canary import store_many, stores_are_compiled
 from tclose_spark.kernels.compile_lock import compile_lock
 from tclose_spark.kernels.structures import make_words, structure
 
+pytestmark = pytest.mark.more
+
 
 @structure
 class Inner(NamedTuple):

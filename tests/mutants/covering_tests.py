@@ -22,7 +22,7 @@ TESTS = (
 )
 """The folders and files of the tests that are tried, without the slow ones and those that need Spark."""
 
-OPTIONS = ("-q", "-m", "not slow and not on_spark", "-p", "no:cacheprovider")
+OPTIONS = ("-q", "-m", "not slow and not more and not on_spark", "-p", "no:cacheprovider")
 AT_MOST = 60.0
 """Seconds that the tests of a mutant may take before it; the nearest ones are tried."""
 

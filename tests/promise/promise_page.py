@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +36,7 @@ def sentences_of(text: str) -> list[str]:
     return found
 
 
+@cache
 def claimed() -> dict[str, str]:
     """By what `promises` was given, the name of the test."""
     found = {}
@@ -47,5 +49,6 @@ def claimed() -> dict[str, str]:
     return found
 
 
+@cache
 def explanations() -> list[str]:
     return [line for line in EXPLANATIONS.read_text(encoding="utf-8").splitlines() if line]

@@ -6,8 +6,9 @@ import json
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -105,6 +106,44 @@ def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
     return found
 
 
+@dataclass(frozen=True)
+class Made:
+    """A finished release of PEOPLE, its run file and what the run printed. Not to be changed; see `copy`."""
+
+    path: Path
+    sets: tuple[str, ...]
+    certificate: Mapping[str, Any]
+    lines: Sequence[str]
+
+    @property
+    def public(self) -> Path:
+        return self.path.parent / "out/public"
+
+    def copy(self, folder: Path) -> tuple[str, ...]:
+        """Copies the output into a folder; returns the settings of its run."""
+        shutil.copytree(self.path.parent / "out", folder / "out")
+        return (*self.sets, f"output.path={folder}/out")
+
+
+@pytest.fixture(scope="module")
+def made(
+    write_run: Callable[..., Path], open_run: OpenRun, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Made]:
+    """`made(form)`, `made(form, method)`: one release for all tests that look at it."""
+    known: dict[str, Made] = {}
+
+    def release(form: str, method: Mapping[str, Any] = DEALT) -> Made:
+        key = f"{form} {method}"
+        if key not in known:
+            path = write_run(tmp_path_factory.mktemp("made"), PEOPLE, **ROLES, method=method)
+            run, lines = open_run(path, FORMS[form]), list[str]()
+            run.announce = lines.append
+            known[key] = Made(path, (FORMS[form],), dict(pipeline.release(run)), lines)
+        return known[key]
+
+    return release
+
+
 @promises(
     "Who is in the table is disclosed, with all quasi-identifiers.",
     "They are published as they are.",
@@ -114,13 +153,13 @@ def held(public: Path, key: list[str]) -> dict[str, dict[Any, Counter[Any]]]:
 )
 @pytest.mark.parametrize(("form", "method"), MADE, ids=lambda one: one if isinstance(one, str) else one["name"])
 def test_classes_have_the_values_of_their_people(
-    run_file: RunFile, open_run: OpenRun, form: str, method: dict[str, Any], tmp_path: Path
+    made: Callable[..., Made], open_run: OpenRun, form: str, method: dict[str, Any]
 ) -> None:
-    path = run_file(PEOPLE, **ROLES, method=method)
-    certificate = dict(pipeline.release(open_run(path, FORMS[form])))
+    release = made(form, method)
+    certificate = release.certificate
     jsonschema.validate(certificate, SCHEMA)
-    public, raw = tmp_path / "out/public", PEOPLE.to_pandas()
-    release = read(public / "release")
+    public, raw = release.public, PEOPLE.to_pandas()
+    rows = read(public / "release")
     exact = "labels" not in form
     key = ["group"] if exact else QUASI
     assert certificate["release"].items() >= {"form": form.split()[0] if exact else "generalization", "rows": N}.items()
@@ -129,9 +168,9 @@ def test_classes_have_the_values_of_their_people(
         kinds = deltalake.DeltaTable(str(public / "release")).to_pyarrow_table().select([*QUASI, "group"]).schema.types
         assert [str(kind) for kind in kinds] == ["int64", "double", "string", "date32[day]", "int64"]
         kept = [*QUASI, "region", "id"]
-        assert texts(release[kept]) == texts(raw[kept])
+        assert texts(rows[kept]) == texts(raw[kept])
         assert (certificate["utility"]["ncp"], certificate["regions"]) == (0.0, "not looked at")
-    whose = release.set_index("id")[key].map(said).apply(tuple, axis=1)
+    whose = rows.set_index("id")[key].map(said).apply(tuple, axis=1)
     of_people: dict[str, dict[Any, Counter[Any]]] = {"disease": {}, "pay": {}}
     for person in raw.itertuples():
         for name, by_class in of_people.items():
@@ -144,16 +183,13 @@ def test_classes_have_the_values_of_their_people(
         for part in of_people["disease"].values()
     )
     assert Fraction(certificate["guarantees"]["t"]["disease"]["achieved_exact"]) == worst <= Fraction(7, 20)
-    pipeline.verify(open_run(path, FORMS[form]))
+    pipeline.verify(open_run(release.path, *release.sets))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_tables_say_nothing_of_who_has_which_value(
-    run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path
-) -> None:
+def test_the_tables_say_nothing_of_who_has_which_value(made: Callable[..., Made], form: str) -> None:
     """Rows of each file are in the order of what they show, and sensitive values are in no table beside others' ids."""
-    pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS[form]))
-    public = tmp_path / "out/public"
+    public = made(form).public
     for part in public.glob("*/part-*.parquet"):
         rows = pd.read_parquet(part)
         key = [c for c in ("group", *QUASI) if c in rows.columns] if "labels" not in form else QUASI
@@ -170,13 +206,9 @@ def test_the_tables_say_nothing_of_who_has_which_value(
 
 
 @promises("This holds with labels, too.")
-def test_rows_of_labels_are_not_in_the_order_of_values_that_other_tables_have(
-    run_file: RunFile, open_run: OpenRun, tmp_path: Path
-) -> None:
+def test_rows_of_labels_are_not_in_the_order_of_values_that_other_tables_have(made: Callable[..., Made]) -> None:
     """The same values, changed among the people of each class, leave the table of labels as it is."""
-    path, form = run_file(PEOPLE, **ROLES), FORMS["blocks of labels"]
-    pipeline.release(open_run(path, form))
-    parts = [pd.read_parquet(part) for part in (tmp_path / "out/public/release").glob("*.parquet")]
+    parts = [pd.read_parquet(part) for part in (made("blocks of labels").public / "release").glob("*.parquet")]
     ids = [
         rows[["region", "id"]].reset_index(drop=True).groupby([*map(rows.get, QUASI)], dropna=False, sort=False)
         for rows in parts
@@ -187,23 +219,21 @@ def test_rows_of_labels_are_not_in_the_order_of_values_that_other_tables_have(
     assert ascending < len(orders) / 4
 
 
-def test_blocks_say_what_the_certificate_and_the_codebook_say(
-    run_file: RunFile, open_run: OpenRun, tmp_path: Path
-) -> None:
-    certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS["anatomy of blocks"]))
+def test_blocks_say_what_the_certificate_and_the_codebook_say(made: Callable[..., Made]) -> None:
+    release = made("anatomy of blocks")
+    certificate, public = release.certificate, release.public
     assert certificate["release"]["tables"] == {
         "sensitive_1": ["group", "pay", "count"],
         "sensitive_2": ["group", "disease", "count"],
     }
     assert certificate["release"]["together"] == [["pay"], ["disease"]]
     for name, fingerprint in certificate["release"]["fingerprints"].items():
-        table = deltalake.DeltaTable(str(tmp_path / "out/public" / name)).to_pyarrow_table()
+        table = deltalake.DeltaTable(str(public / name)).to_pyarrow_table()
         rows = table.drop_columns("count").take([i for i, n in enumerate(table["count"].to_pylist()) for _ in range(n)])
         assert fingerprint == str(Fingerprint.of([column.combine_chunks() for column in rows.columns]))
     assert [*certificate["release"]["fingerprints"]] == ["sensitive_1", "sensitive_2"]
     assert not {"tuples", "alone"} & {*certificate["information"]}  # of combinations across blocks
     assert any("who is in the table is disclosed" in warning for warning in certificate["warnings"])
-    public = tmp_path / "out/public"
     assert {path.name for path in public.iterdir()} == {
         "release",
         "sensitive_1",
@@ -380,15 +410,13 @@ def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: Open
     "A row of a permutation is not a record of one person.", "Each of its sensitive values is that of some person"
 )
 @pytest.mark.parametrize("form", ["permutation", "permutation of blocks"])
-def test_a_row_of_a_permutation_may_have_the_values_of_another_person(
-    run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path
-) -> None:
+def test_a_row_of_a_permutation_may_have_the_values_of_another_person(made: Callable[..., Made], form: str) -> None:
     """Some rows keep their values, because places are random."""
-    certificate = pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS[form]))
+    release = made(form)
     warned = "disease, pay: a row's value is that of some person of its class, perhaps of another one"
-    assert any(warning.startswith(warned) for warning in certificate["warnings"])
-    made, raw = (of.set_index("id")["pay"] for of in (read(tmp_path / "out/public/release"), PEOPLE.to_pandas()))
-    kept = [made[i] == raw[i] for i in raw.index]
+    assert any(warning.startswith(warned) for warning in release.certificate["warnings"])
+    now, raw = (of.set_index("id")["pay"] for of in (read(release.public / "release"), PEOPLE.to_pandas()))
+    kept = [now[i] == raw[i] for i in raw.index]
     assert 0 < sum(kept) < N / 2
 
 
@@ -440,11 +468,11 @@ def moved(column: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 )
 @pytest.mark.parametrize("listed", [False, True])
 def test_a_changed_table_is_found(
-    run_file: RunFile, open_run: OpenRun, form: str, name: str, column: str, listed: bool, tmp_path: Path
+    made: Callable[..., Made], open_run: OpenRun, form: str, name: str, column: str, listed: bool, tmp_path: Path
 ) -> None:
     """Also if the adversary puts the SHA-256 of the changed files into the record of the run."""
-    path = run_file(PEOPLE, **ROLES)
-    pipeline.release(open_run(path, FORMS[form]))
+    release = made(form)
+    sets = release.copy(tmp_path)
     folder = tmp_path / "out/public" / name
     table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
     changed = pa.Table.from_pandas(moved(column)(table.to_pandas(types_mapper=pd.ArrowDtype)), table.schema, False)
@@ -453,13 +481,13 @@ def test_a_changed_table_is_found(
     if listed:
         list_again(tmp_path / "out")
     with pytest.raises(GuaranteeError):
-        pipeline.verify(open_run(path, FORMS[form]))
+        pipeline.verify(open_run(release.path, *sets))
 
 
-def test_counts_below_one_are_damage(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
+def test_counts_below_one_are_damage(made: Callable[..., Made], open_run: OpenRun, tmp_path: Path) -> None:
     """Rows of 3 and of -1 people would have the fingerprint of a row of 2."""
-    path = run_file(PEOPLE, **ROLES)
-    pipeline.release(open_run(path, FORMS["anatomy"]))
+    release = made("anatomy")
+    sets = release.copy(tmp_path)
     folder = tmp_path / "out/public/sensitive"
     table = deltalake.DeltaTable(str(folder)).to_pyarrow_table()
     less, more = table.slice(0, 1), table.slice(0, 1)
@@ -470,11 +498,11 @@ def test_counts_below_one_are_damage(run_file: RunFile, open_run: OpenRun, tmp_p
     write_delta(of_arrow(LocalSession(), pa.concat_tables([more, less, table.slice(1)])), str(folder))
     list_again(tmp_path / "out")
     with pytest.raises(GuaranteeError, match="a count below 1"):
-        pipeline.verify(open_run(path, FORMS["anatomy"]))
+        pipeline.verify(open_run(release.path, *sets))
 
 
-def test_the_oracle_finds_a_class_of_one_value(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
-    pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS["anatomy"]))
+def test_the_oracle_finds_a_class_of_one_value(made: Callable[..., Made], tmp_path: Path) -> None:
+    made("anatomy").copy(tmp_path)
     public = tmp_path / "out/public"
     assert not judge(public, PEOPLE, ["region", "id"])
     table = read(public / "sensitive")
@@ -487,24 +515,22 @@ def test_the_oracle_finds_a_class_of_one_value(run_file: RunFile, open_run: Open
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_internal_report_answers_counts(run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path) -> None:
-    lines: list[str] = []
-    run = open_run(run_file(PEOPLE, **ROLES), FORMS[form])
-    pipeline.release(Run(run.spec, LocalSession(), lines.append))
-    assert any(line.startswith("counts") for line in lines)
-    page = " ".join((tmp_path / "out/internal/report.html").read_text().split())
+def test_the_internal_report_answers_counts(made: Callable[..., Made], form: str) -> None:
+    release = made(form)
+    assert any(line.startswith("counts") for line in release.lines)
+    page = " ".join((release.path.parent / "out/internal/report.html").read_text().split())
     assert ("each row of a class had each of its sensitive values" in page) == ("labels" not in form)
     assert ("Rows with the value, before" in page) == ("labels" in form)
 
 
-def test_the_query_of_the_page_counts(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
-    pipeline.release(open_run(run_file(PEOPLE, **ROLES), FORMS["anatomy"]))
+def test_the_query_of_the_page_counts(made: Callable[..., Made]) -> None:
+    public = made("anatomy").public
     page = (ROOT / "docs/forms.md").read_text()
     with closing(sqlite3.connect(":memory:")) as database:
         for name in ("release", "sensitive"):
-            read(tmp_path / "out/public" / name).astype({"group": str}).to_sql(name, database, index=False)
+            read(public / name).astype({"group": str}).to_sql(name, database, index=False)
         ((found,),) = database.execute(page.split("```sql")[1].split("```")[0])
-    release, flu = read(tmp_path / "out/public/release"), held(tmp_path / "out/public", ["group"])["disease"]
+    release, flu = read(public / "release"), held(public, ["group"])["disease"]
     shares = [
         flu[str(number),]["flu"] / flu[str(number),].total()
         for number in release["group"][release["age"].between(30, 34)]
@@ -544,11 +570,10 @@ def test_python_and_the_console_show_all_tables(
     assert len(made.sensitive) == {"anatomy": 1, "anatomy of blocks": 2, "blocks of labels": 2}.get(form, 0)
 
 
-def test_an_audit_reads_labels_only(run_file: RunFile, open_run: OpenRun, tmp_path: Path) -> None:
-    path = run_file(PEOPLE, **ROLES)
-    pipeline.release(open_run(path, FORMS["anatomy"]))
-    table = deltalake.DeltaTable(str(tmp_path / "out/public/sensitive")).to_pyarrow_table()
+def test_an_audit_reads_labels_only(made: Callable[..., Made], open_run: OpenRun) -> None:
+    release = made("anatomy")
+    table = deltalake.DeltaTable(str(release.public / "sensitive")).to_pyarrow_table()
     found = tc.audit(table, quasi_identifiers=["group"], sensitive=["disease"], k=1, engine="local")
     assert any(note.startswith("the column count is not read") for note in found.notes)
     with pytest.raises(ConfigurationError, match="`tclose verify` judges a release in another form"):
-        tc.audit(table, spec=open_run(path, FORMS["anatomy"]).spec, engine="local")
+        tc.audit(table, spec=open_run(release.path, *release.sets).spec, engine="local")

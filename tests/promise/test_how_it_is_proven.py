@@ -258,6 +258,7 @@ def imported(module: str) -> frozenset[str]:
     return frozenset(name for name in names if name.startswith("tclose_spark.") and file_of(name))
 
 
+@cache
 def reached(*modules: str) -> set[str]:
     """These modules and all that they import, and these import."""
     found, todo = set[str](), list(modules)
@@ -269,27 +270,23 @@ def reached(*modules: str) -> set[str]:
     return {module.removeprefix("tclose_spark.") for module in found}
 
 
-JUDGES = reached(
-    "tclose_spark.checks.verifier", "tclose_spark.checks.labels.coverage", "tclose_spark.checks.labels.aggregates"
-)
-MAKERS = reached(
-    "tclose_spark.stages.anonymize",
-    "tclose_spark.stages.profile",
-    *(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for path in (ROOT / "tclose_spark/methods").rglob("*.py")
-        if path.name != "__init__.py"
-    ),
-)
+def judges() -> set[str]:
+    return reached(*(f"tclose_spark.checks.{name}" for name in ("verifier", "labels.coverage", "labels.aggregates")))
+
+
+def makers() -> set[str]:
+    paths = [path for path in (ROOT / "tclose_spark/methods").rglob("*.py") if path.name != "__init__.py"]
+    methods = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
+    return reached("tclose_spark.stages.anonymize", "tclose_spark.stages.profile", *methods)
 
 
 @promises("The code that makes a release and the code that judges it share no line")
 def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() -> None:
-    assigning = {module for module in MAKERS if module.startswith(("methods", "stages"))}
+    assigning = {module for module in makers() if module.startswith(("methods", "stages"))}
     writing = {"table.labels", "table.rows", "table.aggregates", "table.hierarchies.released", "stages.generalize"}
     assert len(assigning) > 50
-    assert writing <= MAKERS
-    assert not (assigning | writing) & JUDGES
+    assert writing <= makers()
+    assert not (assigning | writing) & judges()
 
 
 @promises(
@@ -314,7 +311,7 @@ def test_they_share_the_definitions() -> None:
         "table.atoms",
         "table.column_names.identifiers",
     }
-    shared = {module for module in MAKERS & JUDGES if module.startswith(("measures.", "table."))}
+    shared = {module for module in makers() & judges() if module.startswith(("measures.", "table."))}
     assert named <= shared
     assert shared - named == {
         "measures.distances.bins",

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,48 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.fixture(scope="module")
+def releases_in(write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Callable[..., Next]:
+    """`releases_in(folder, first)(keep)` releases the next month of a town into one output; returns the certificate."""
+
+    def begun(folder: Path, first: int = 0) -> Next:
+        town = islice(months(0, 100), first, None)
+
+        def release(keep: int = 2, leavers: str = "keep") -> Mapping[str, Any]:
+            output = {"after": "out", "leavers": leavers, "keep_versions": keep}
+            conf = write_run(folder, rows(next(town)), output=output, **ROLES)
+            return pipeline.release(open_run(conf, overwrite=True))
+
+        return release
+
+    return begun
+
+
 @pytest.fixture
-def next_month(tmp_path: Path, write_run: Callable[..., Path], open_run: Callable[..., Run]) -> Next:
-    """`next_month(keep)` releases the next month of a town into one output, and returns the certificate."""
-    town = months(0, 100)
+def next_month(tmp_path: Path, releases_in: Callable[..., Next]) -> Next:
+    return releases_in(tmp_path)
 
-    def release(keep: int = 2, leavers: str = "keep") -> Mapping[str, Any]:
-        output = {"after": "out", "leavers": leavers, "keep_versions": keep}
-        return pipeline.release(open_run(write_run(tmp_path, rows(next(town)), output=output, **ROLES), overwrite=True))
 
-    return release
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory, releases_in: Callable[..., Next]) -> Path:
+    """A folder with two months, and copies of their output after each of them."""
+    folder = tmp_path_factory.mktemp("town")
+    release = releases_in(folder)
+    for month in ("1", "2"):
+        release()
+        shutil.copytree(folder / "out", folder / month)
+    return folder
+
+
+@pytest.fixture
+def after(town: Path) -> Callable[[int], Path]:
+    """`after(months)`: the output of `town` as it was after so many months."""
+
+    def restored(number: int) -> Path:
+        shutil.rmtree(town / "out")
+        return Path(shutil.copytree(town / str(number), town / "out"))
+
+    return restored
 
 
 def table_at(output: Path, version: int | None = None) -> pa.Table:
@@ -200,10 +233,9 @@ a_record_less = written("../../internal/records", lambda rows: rows.slice(1))
     ],
 )
 def test_whatever_else_is_in_the_log_is_found(
-    damage: Callable[[Path], None], found: str, out: Path, next_month: Next, open_run: Callable[..., Run]
+    damage: Callable[[Path], None], found: str, after: Callable[[int], Path], open_run: Callable[..., Run]
 ) -> None:
-    next_month()
-    next_month()
+    out = after(2)
     damage(out / "public/release")
     list_again(out)
     with pytest.raises(GuaranteeError, match=found):
@@ -211,10 +243,9 @@ def test_whatever_else_is_in_the_log_is_found(
 
 
 def test_only_commits_after_the_release_are_called_later(
-    out: Path, next_month: Next, open_run: Callable[..., Run]
+    after: Callable[[int], Path], open_run: Callable[..., Run]
 ) -> None:
-    for _ in range(2):
-        next_month()
+    out = after(2)
     DeltaTable(str(out / "public/release")).delete("sex = 'f'")
     with pytest.raises(GuaranteeError, match=r"later commits: DELETE \(commit 2\)\)"):
         verify_finished(open_run(out.parent / "run.yaml"))
@@ -244,11 +275,13 @@ def without_diseases(table: Path) -> None:
         lambda table: (table / f"_delta_log/{1:020}.json").write_text(""),
     ],
 )
-def test_a_changed_earlier_release_is_not_kept(damage: Callable[[Path], None], out: Path, next_month: Next) -> None:
-    next_month()
+def test_a_changed_earlier_release_is_not_kept(
+    damage: Callable[[Path], None], after: Callable[[int], Path], releases_in: Callable[..., Next]
+) -> None:
+    out = after(1)
     damage(out / "public/release")
     with pytest.raises(ConfigurationError, match="was changed after its publication"):
-        next_month()
+        releases_in(out.parent, first=1)()
 
 
 def test_a_version_that_is_gone_is_missed(out: Path, next_month: Next) -> None:

@@ -83,7 +83,9 @@ def frequency_of(parts: Parts) -> Fraction:
     return min(Fraction(part.total(), max(part.values())) for part in parts)
 
 
-@pytest.mark.parametrize("required", REQUIRED)
+@pytest.mark.parametrize(
+    "required", ["all", *(pytest.param(n, marks=pytest.mark.more) for n in REQUIRED if n != "all")]
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_class_of_every_method_holds(method: str, required: str, release: Callable[..., Any]) -> None:
     table, asked = town(len(method), 16 if method == "exact" else 240), REQUIRED[required]

@@ -61,7 +61,10 @@ def judged(conf: Path, table: pa.Table, *names: str) -> PeopleFound:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rows", ["together", "apart"])
 @pytest.mark.parametrize("varying", [False, True], ids=["constant", "varying"])
-@pytest.mark.parametrize("names", [("disease",), ("grade", "town")], ids=["one attribute", "two"])
+@pytest.mark.parametrize(
+    "names",
+    [pytest.param(("disease",), id="one attribute", marks=pytest.mark.more), pytest.param(("grade", "town"), id="two")],
+)
 def test_every_class_has_k_people_and_is_close_over_them(
     method: str, rows: str, varying: bool, names: tuple[str, ...], release: Release
 ) -> None:

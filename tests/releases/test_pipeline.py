@@ -786,7 +786,7 @@ def farthest_tuples(release: pd.DataFrame, sensitive: Any) -> Fraction:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("attributes", [2, 3, 5])
+@pytest.mark.parametrize("attributes", [3, *(pytest.param(number, marks=pytest.mark.more) for number in (2, 5))])
 def test_several_sensitive_attributes(
     answers: pa.Table, write_run: WriteRun, open_run: OpenRun, tmp_path: Path, method: str, attributes: int
 ) -> None:

@@ -110,7 +110,7 @@ LABELLED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("of", ["input", "released"])
+@pytest.mark.parametrize("of", [pytest.param("input", marks=pytest.mark.more), "released"])
 @pytest.mark.parametrize("name", LABELLED)
 def test_no_label_is_named_by_a_value_of_suppressed_rows(make_run: MakeRun, name: str, of: str) -> None:
     quasi = LABELLED[name]

@@ -22,6 +22,8 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.storage.lock import LOCK
 from tclose_spark.runfile.loading import load_spec
 
+pytestmark = pytest.mark.more
+
 PEOPLE = pa.table({"age": [20 + i % 9 for i in range(24)], "sex": ["f", "m"] * 12, "disease": ["flu", "gout"] * 12})
 DROP_FROM_BOUNDING_SET, DAC_OVERRIDE = 24, 1
 

@@ -27,6 +27,8 @@ from tclose_spark.io.causes import why_no_session
 from tclose_spark.io.spark.installation import DEFAULT_MASTER, master
 from tclose_spark.io.spark.workers import map_batches
 
+pytestmark = pytest.mark.more
+
 ROOT = Path(__file__).resolve().parents[3]
 LOST = (
     "An error occurred while calling o98.count.\n: org.apache.spark.SparkException: Job aborted due to stage "

@@ -15,6 +15,8 @@ from tclose_spark.io.causes import why_no_session
 from tclose_spark.io.spark.installation import driver_memory, master, require_java
 from tclose_spark.io.spark.session import SESSION_SETTINGS, get_session
 
+pytestmark = pytest.mark.more
+
 RUN = (
     "name: x\ninput: {path: people.parquet}\noutput: {path: out}\nattributes: {quasi_identifiers: {a: }, "
     "sensitive_attributes: {b: {t: 1}}}\n"

@@ -25,7 +25,7 @@ from tclose_spark.methods.blocks.holding import (
 from tclose_spark.methods.blocks.requirement import ONE, exact_limits
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(
     st.fractions(Fraction(1, 10**12), Fraction(1), max_denominator=10**12),
     st.integers(1, 2000),
@@ -38,7 +38,7 @@ def test_limits_are_rounded_down_exactly(t, scale, rows, largest):
     assert set(anything.tolist()) == {np.iinfo(np.int64).max}
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(distances_and_classes(), st.integers(0, 12), st.integers(1, 4), st.integers(1, 3))
 def test_a_class_holds_what_exact_fractions_say(drawn_classes, tenths, k, distinct):
     distance, classes = drawn_classes
@@ -53,7 +53,7 @@ def test_a_class_holds_what_exact_fractions_say(drawn_classes, tenths, k, distin
         assert holds(counts[None, :], size, requirement, space) == required
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(distances_and_classes())
 def test_closeness_ratios_are_those_of_measures(drawn_classes):
     distance, classes = drawn_classes
@@ -66,7 +66,7 @@ def test_closeness_ratios_are_those_of_measures(drawn_classes):
         assert holds(counts[None, :], size, requirement, space) == (ratio <= 1)  # the limit is rounded down
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(
     distances_and_classes(),
     st.none() | st.fractions(Fraction(1, 9), 4, max_denominator=9),
@@ -117,7 +117,7 @@ def test_every_attribute_counts():
 SIZES = [1, 2, 3, 7]  # rows of a person
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(distances_and_classes(), st.data(), st.integers(0, 12), st.integers(1, 4), st.integers(1, 3))
 def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, distinct):
     """Rows of people with 1 to 7 rows each, some of them the first of their person. A cell is a value, such a number

@@ -67,21 +67,21 @@ def test_stacks_by_frequency_with_ties_by_value():
     assert stack_by_frequency(np.array([3, 7, 3, 9])).starts.tolist() == [16, 9, 19, 0]
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(st.integers(0, 60), st.integers(1, 12))
 def test_counts_the_positions_before_one_that_a_class_gets(x, e):
     classes = np.arange(e)
     assert positions_before(np.full(e, x), classes, e).tolist() == [sum(p % e == c for p in range(x)) for c in range(e)]
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(stacks())
 def test_counts_are_those_of_dealing_one_by_one(case):
     stack, e = case
     assert class_counts(stack, np.arange(e), e).tolist() == deal(stack, e).tolist()
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(stacks(), st.integers(1, 20))
 def test_classes_have_at_least_k_rows_and_even_shares_of_each_value(case, k):
     stack, _ = case
@@ -95,7 +95,7 @@ def test_classes_have_at_least_k_rows_and_even_shares_of_each_value(case, k):
     assert (counts.max(axis=0) - counts.min(axis=0)).max() <= 1
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(stacks())
 def test_representatives_have_every_composition(case):
     stack, e = case
@@ -117,7 +117,7 @@ def distances(table: np.ndarray) -> dict[str, GroundDistance]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@drawn(200)
+@drawn(200, quick=50)
 @given(stacks())
 def test_the_largest_distance_is_that_of_all_classes(kind, case):
     stack, e = case
@@ -126,7 +126,7 @@ def test_the_largest_distance_is_that_of_all_classes(kind, case):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@drawn(100)
+@drawn(100, quick=25)
 @given(stacks(), st.data())
 def test_the_largest_distance_of_one_attribute_of_several(kind, case, data):
     stack, e = case
@@ -148,7 +148,7 @@ def test_the_largest_distance_of_billions_of_rows(kind, e):
     assert maximum_emd(stack, codes, distance, e) == worst(parts, codes, distance)
 
 
-@drawn(50)
+@drawn(50, quick=12)
 @given(stacks(), st.integers(1, 20))
 def test_compositions_may_come_in_chunks(case, chunk):
     stack, e = case
@@ -164,7 +164,7 @@ def test_compositions_may_come_in_chunks(case, chunk):
     assert found == {frozenset((cell, n) for cell, n in enumerate(row) if n) for row in deal(stack, e).tolist()}
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(stacks())
 def test_shares_give_each_class_the_counts_of_dealing(case):
     stack, e = case

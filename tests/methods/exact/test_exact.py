@@ -113,7 +113,7 @@ def check_against_all_partitions(records: Any, sensitive: Any, k: int, shape: di
     return optimum
 
 
-@drawn(40)
+@drawn(40, quick=10)
 @drawn_from(people(least=3, most=6), SENSITIVE, st.integers(2, 3), st.data())
 def test_no_partition_loses_less(records: Any, sensitive: Any, k: int, data: st.DataObject) -> None:
     check_against_all_partitions(records, sensitive, k, with_kinds(data, records))
@@ -141,7 +141,7 @@ def test_labels_that_name_less_than_the_input_are_proven_over_the_input_only() -
     assert optimum == {"gap": 0.0, "over": "input"}
 
 
-@drawn(25)
+@drawn(25, quick=8)
 @drawn_from(people(least=6, most=9), SENSITIVE, st.integers(2, 3), st.data())
 def test_the_program_over_labels_finds_the_least_loss_too(
     records: Any, sensitive: Any, k: int, data: st.DataObject
@@ -178,7 +178,7 @@ def test_a_hierarchical_distance_in_the_program() -> None:
     assert 0 < losses[0] < 1
 
 
-@drawn(25)
+@drawn(25, quick=8)
 @drawn_from(people(least=4, most=12), SENSITIVE, st.data())
 def test_classes_do_not_depend_on_the_order_of_rows(records: Any, sensitive: Any, data: st.DataObject) -> None:
     problem, rows = problem_of(records, sensitive, 2)

@@ -37,7 +37,7 @@ def conforming(draw: st.DrawFn, case: Case, fragment_of: np.ndarray) -> np.ndarr
     return class_counts
 
 
-@drawn(1000)
+@drawn(1000, quick=250)
 @given(st.data())
 def test_no_conforming_class_exceeds_a_bound(data):
     case = data.draw(cases())
@@ -49,7 +49,7 @@ def test_no_conforming_class_exceeds_a_bound(data):
 
 
 @pytest.mark.parametrize("kind", ["ordered", "equal", "hierarchical"])
-@drawn(200)
+@drawn(200, quick=50)
 @given(st.data())
 def test_the_bound_of_one_attribute_is_attained(kind, data):
     case = data.draw(cases(1, (kind,)))
@@ -65,7 +65,7 @@ def test_the_bound_of_one_attribute_is_attained(kind, data):
     assert case.emd(0, worst) == aggregate_bounds(case.matrix, fragment_of, case.diameters)[0]
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(st.data())
 def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     case = data.draw(cases())
@@ -74,7 +74,7 @@ def test_bounds_are_those_of_the_definition_for_any_sets_of_cells(data):
     assert aggregate_bounds(case.matrix, fragment_of, case.diameters) == case.bounds(fragment_of)
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(st.data())
 def test_a_search_adds_up_the_bounds_of_the_definition(data):
     case = data.draw(cases(3))
@@ -85,7 +85,7 @@ def test_a_search_adds_up_the_bounds_of_the_definition(data):
         assert path.exact_bounds[steps] == case.bounds(path.fragmentation(steps))
 
 
-@drawn(300)
+@drawn(300, quick=75)
 @given(st.data())
 def test_the_bounds_of_the_domain_are_never_above_the_papers(data):
     case = data.draw(cases(3, ("ordered",)))
@@ -136,7 +136,7 @@ def test_units_by_hand():
     assert pairs.units(codes[:1], counts[:1]).tolist() == [0]
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(uneven(), st.data())
 def test_delta_of_uneven_steps_is_that_of_the_definition(case, data):
     distance, ground = case

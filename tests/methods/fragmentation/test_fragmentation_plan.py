@@ -61,7 +61,7 @@ def largest_distances(problem: Problem, rows: Rows, classes: np.ndarray) -> list
 SIZINGS = st.sampled_from(["proportional", "measured", "gcd"])
 
 
-@drawn(60)
+@drawn(60, quick=15)
 @given(people(), st.sampled_from([ONE, TWO]), SIZINGS, st.integers(2, 4), st.integers(1, 20), st.data())
 def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     records, sensitive, sizing, k, rows_per_task, data
@@ -76,7 +76,7 @@ def test_every_class_holds_and_does_not_depend_on_tasks_or_the_order_of_rows(
     assert content(*settle_all(in_tasks, rows)) == content(settled, classes)
 
 
-@drawn(40)
+@drawn(40, quick=10)
 @given(people(), SIZINGS, st.integers(2, 4))
 def test_classes_have_the_shares_that_were_planned(records, sizing, k):
     _, rows, plan = planned(records, k=k, sizing=sizing)
@@ -89,7 +89,7 @@ def test_classes_have_the_shares_that_were_planned(records, sizing, k):
         assert (found * numbering.classes == numbering.stack.counts).all()
 
 
-@drawn(40)
+@drawn(40, quick=10)
 @given(people(), SIZINGS, st.integers(1, 20))
 def test_a_plan_survives_json(records, sizing, rows_per_task):
     problem, rows, plan = planned(records, rows_per_task=rows_per_task, sizing=sizing)
@@ -99,7 +99,7 @@ def test_a_plan_survives_json(records, sizing, rows_per_task):
     assert [c["chosen"] for c in plan.report().details["candidates"]].count(True) == 1
 
 
-@drawn(30)
+@drawn(30, quick=8)
 @given(people(least=8), st.data())
 def test_a_row_doubled_or_lost_is_noticed(records, data):
     _, rows, plan = planned(records)
@@ -182,7 +182,7 @@ def test_too_few_fragments_and_too_large_k_are_refused():
         planned(graded(1, 2, 3, 4), ONE, k=5)
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(people(), st.integers(1, 8), st.integers(0, 2**32 - 1), st.sampled_from(["0.1", "0.3", "0.6"]))
 def test_joined_classes_hold_and_others_stay(records, e, seed, t):
     sensitive = {"disease": {"t": t}, "grade": {"distance": "ordered", "t": t}}

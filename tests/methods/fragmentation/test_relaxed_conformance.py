@@ -40,7 +40,7 @@ def draw_class(
     return counts
 
 
-@drawn(1000)
+@drawn(1000, quick=250)
 @given(fragmented(), st.integers(1, 40), st.integers(0, 2**32 - 1), st.data())
 def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
     # Rows may be taken again and again: the proof asks nothing of the counts inside a fragment.
@@ -60,7 +60,7 @@ def test_no_class_exceeds_what_is_proven(case_and_fragments, e, seed, data):
             assert case.emd(a, counts) <= each[number, a] + 1e-9
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(fragmented())
 def test_conforming_shares_cost_nothing_more(case_and_fragments):
     case, fragment_of = case_and_fragments
@@ -69,7 +69,7 @@ def test_conforming_shares_cost_nothing_more(case_and_fragments):
     assert table.proven_bounds((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(cases(), st.integers(1, 20), st.data())
 def test_of_single_tuples_it_is_the_exact_distance(case, e, data):
     matrix = case.matrix
@@ -109,7 +109,7 @@ def test_mixtures_may_come_in_chunks(monkeypatch):
     assert again.deltas == pytest.approx(whole.deltas)
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(fragmented(), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_features_that_are_added_up_never_prove_more(case_and_fragments, most, seed):
     case, fragment_of = case_and_fragments
@@ -138,7 +138,7 @@ def test_uneven_shares_are_charged():
     assert table.proven_bounds(np.array([[0.5, 0.5], [0.6, 0.4]])) == pytest.approx(np.array([[0.1], [0.0]]))
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(cases(kinds=("ordered",)), st.data())
 def test_with_boxes_it_has_the_papers_bounds(case, data):
     path = find_fragmentation(
@@ -151,7 +151,7 @@ def test_with_boxes_it_has_the_papers_bounds(case, data):
     assert table.proven_bounds((table.rows / case.matrix.rows)[None, :])[0] == pytest.approx(bounds)
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(fragmented(attributes=3), st.integers(2, 10), st.sampled_from([0.05, 0.2, 0.5]))
 def test_the_size_that_is_proven_is_the_first_that_holds(case_and_fragments, k, t):
     case, fragment_of = case_and_fragments
@@ -197,7 +197,7 @@ def test_exact_conformance_takes_as_many_classes_as_divide_all_fragments(k, clas
     assert (shares * classes == matrix.counts).all()
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=5))
 def test_the_most_classes_of_one_size(sizes):
     assert gcd_classes(sizes) == max(e for e in range(1, sum(sizes) + 1) if all(size % e == 0 for size in sizes))

@@ -41,7 +41,7 @@ def brute_cuts(case: Case, cells: list[int]) -> dict[tuple[int, int], tuple[list
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 1 << 20])
-@drawn(200)
+@drawn(200, quick=50)
 @given(st.data())
 def test_changes_are_those_of_the_definition(chunk, data):
     case = data.draw(cases())
@@ -60,7 +60,7 @@ def test_changes_are_those_of_the_definition(chunk, data):
             assert change == pytest.approx(float(true / case.matrix.rows), abs=1e-12)
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
     path = find_fragmentation(
@@ -80,7 +80,7 @@ def test_the_path_has_the_bounds_of_its_fragmentations(case, objective, most):
         coarser = fragment_of
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(cases(), st.sampled_from(["hinge", "steepest"]))
 def test_ends_at_the_bottom(case, objective):
     thresholds = [0.1, *[None] * (case.matrix.attributes - 1)]
@@ -89,7 +89,7 @@ def test_ends_at_the_bottom(case, objective):
     assert path.steps == case.matrix.cells - 1
 
 
-@drawn(150)
+@drawn(150, quick=37)
 @given(cases(), st.sampled_from(["hinge", "steepest"]), st.data())
 def test_takes_the_best_cut(case, objective, data):
     t = data.draw(
@@ -116,7 +116,7 @@ def test_takes_the_best_cut(case, objective, data):
         assert taken == (best[0], best[1], best[3])
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]), st.integers(1, 8))
 def test_boxes_of_the_papers(case, objective, most):
     thresholds = [0.1] * case.matrix.attributes
@@ -129,7 +129,7 @@ def test_boxes_of_the_papers(case, objective, most):
         assert inside.all(axis=2).sum(axis=0).tolist() == [1] * case.matrix.cells
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(cases(3, ORDERED), st.sampled_from(["hinge", "steepest"]))
 def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
     path = find_fragmentation(
@@ -140,7 +140,7 @@ def test_boxes_of_the_papers_end_at_the_bottom(case, objective):
     assert np.all(path.boxes(path.steps)[..., 0] == path.boxes(path.steps)[..., 1])
 
 
-@drawn(200)
+@drawn(200, quick=50)
 @given(st.data())
 def test_changes_of_boxes_are_those_of_the_definition(data):
     case = data.draw(cases(3, ORDERED))

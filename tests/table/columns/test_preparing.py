@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import product
@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
 from spark_casts import judged_column
 from spark_casts import not_of_type as in_spark
 from spark_casts import plain as in_one_form
 
+from tclose_spark.io.tables.columns import quoted
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.spark_types import type_name
@@ -137,11 +137,29 @@ LINE_ENDS = ("\u0085", "\u2028")
 """Spark's pattern of numbers allows them at the end and its cast does not: such text was missing and not marked."""
 
 
-def of_spark(spark: SparkSession, values: pa.Array, column: Callable[[DataFrame, str], Column]) -> pa.Array:
-    """What Spark makes of a column, in the order of its values."""
-    kind = type_name(pa.field("value", values.type))
-    table = spark.createDataFrame(pa.table({"value": values}), f"value {kind}")
-    return table.select(column(table, "value").alias("made")).toArrow()["made"].combine_chunks()
+LONGEST = max(map(len, COLUMNS.values()))
+Expression = Callable[[DataFrame, str], Column]
+OfSpark = Callable[[Hashable, str, Expression], pa.Array]
+
+
+@pytest.fixture(scope="module")
+def of_spark(spark: SparkSession) -> OfSpark:
+    """`of_spark(key, name, expression)`: what an expression of Spark makes of a column, in the order of its values.
+
+    Expressions with the same key are the same one. One job evaluates it for all columns that may have it.
+    """
+    padded = {name: pa.concat_arrays([it, pa.nulls(LONGEST - len(it), it.type)]) for name, it in COLUMNS.items()}
+    kinds = ", ".join(f"`{name}` {type_name(pa.field(name, values.type))}" for name, values in COLUMNS.items())
+    table = spark.createDataFrame(pa.table(padded), kinds)
+    made: dict[Hashable, pa.Table] = {}
+
+    def values(key: Hashable, name: str, expression: Expression) -> pa.Array:
+        if key not in made:
+            names = SETTINGS[key[-1]][1] if isinstance(key, tuple) else COLUMNS
+            made[key] = table.select(*(expression(table, name).alias(name) for name in names)).toArrow()
+        return made[key][name].combine_chunks()[: len(COLUMNS[name])]
+
+    return values
 
 
 def differences(spark: pa.Array, ours: pa.Array) -> list[int]:
@@ -168,9 +186,9 @@ def digits_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_texts_are_those_of_sparks_cast(spark: SparkSession, name: str) -> None:
+def test_texts_are_those_of_sparks_cast(of_spark: OfSpark, name: str) -> None:
     values = COLUMNS[name]
-    theirs, ours = of_spark(spark, values, lambda _, name: F.col(name).cast("string")), as_text(values)
+    theirs, ours = of_spark("text", name, lambda _, name: quoted(name).cast("string")), as_text(values)
     found = differences(theirs, ours)
     if pa.types.is_floating(values.type):
         found = [i for i in found if not is_same_number(values.type, theirs[i].as_py(), ours[i].as_py())]
@@ -178,9 +196,10 @@ def test_texts_are_those_of_sparks_cast(spark: SparkSession, name: str) -> None:
 
 
 @pytest.mark.parametrize(("asked", "name"), CASES)
-def test_judged_values_are_those_of_spark_where_none_is_marked(spark: SparkSession, asked: str, name: str) -> None:
+def test_judged_values_are_those_of_spark_where_none_is_marked(of_spark: OfSpark, asked: str, name: str) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
-    theirs, ours = of_spark(spark, values, partial(judged_column, settings=settings)), judged_values(values, settings)
+    theirs = of_spark(("judged", asked), name, partial(judged_column, settings=settings))
+    ours = judged_values(values, settings)
     found = differences(theirs, ours)
     if settings.reads_numbers or settings.calendar is not None:
         marked = not_of_type(values, settings)
@@ -199,25 +218,26 @@ def is_long(value: Any) -> bool:
 @pytest.mark.parametrize(
     ("asked", "name"), [case for case in CASES if case[0] in ("numeric", "intervals", "date", "timestamp")]
 )
-def test_values_are_marked_that_spark_marks(spark: SparkSession, asked: str, name: str) -> None:
+def test_values_are_marked_that_spark_marks(of_spark: OfSpark, asked: str, name: str) -> None:
     settings, values = QuasiIdentifier(**SETTINGS[asked][0]), COLUMNS[name]
-    theirs = of_spark(spark, values, partial(in_spark, settings=settings)).fill_null(False)
+    theirs = of_spark(("marked", asked), name, partial(in_spark, settings=settings)).fill_null(False)
     found = differences(theirs, pa.array(not_of_type(values, settings)))
     assert not any(theirs[i].as_py() for i in found)
     assert [values[i] for i in found if not str(values[i]).endswith(LINE_ENDS) and not is_long(values[i].as_py())] == []
 
 
+def fold(values: pa.Array) -> SensitiveAttribute:
+    """A sensitive attribute that folds case where its values are text."""
+    return SensitiveAttribute(t="0.5", text={"case": "fold"} if pa.types.is_string(values.type) else None)
+
+
 @pytest.mark.parametrize("name", COLUMNS)
-def test_sensitive_values_keep_their_type(spark: SparkSession, name: str) -> None:
+def test_sensitive_values_keep_their_type(of_spark: OfSpark, name: str) -> None:
     values = COLUMNS[name]
-    folded = SensitiveAttribute(t="0.5", text={"case": "fold"} if pa.types.is_string(values.type) else None)
-    for settings in (folded, SensitiveAttribute(t="0.5")):
-        theirs, ours = (
-            of_spark(spark, values, partial(judged_column, settings=settings)),
-            judged_values(values, settings),
-        )
-        assert differences(theirs, ours) == []
-    assert differences(of_spark(spark, values, in_one_form), plain(values)) == []
+    for key, settings in (("folded", fold), ("sensitive", lambda _: SensitiveAttribute(t="0.5"))):
+        theirs = of_spark(key, name, lambda table, name, of=settings: judged_column(table, name, of(COLUMNS[name])))
+        assert differences(theirs, judged_values(values, settings(values))) == []
+    assert differences(of_spark("plain", name, in_one_form), plain(values)) == []
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -81,7 +81,7 @@ def ts_of(problem) -> list[Fraction | None]:
     return [sensitive[domain.name].t for domain in problem.profile.sensitive]
 
 
-@drawn(150)
+@drawn(150, quick=37)
 @given(problems())
 def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
     problem, block = drawn_problem
@@ -90,7 +90,7 @@ def test_every_leaf_is_valid_and_growth_is_deterministic(drawn_problem):
     assert np.array_equal(leaf, grow(block).leaf)
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(problems(), st.integers(0, 40))
 def test_the_plan_is_the_tree_and_counts_its_rows(drawn_problem, stop):
     problem, block = drawn_problem
@@ -125,7 +125,7 @@ def leaves_below(splits, child: int) -> list[int]:
     return leaves_below(splits, splits.left[child]) + leaves_below(splits, splits.right[child])
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(problems(), st.randoms(use_true_random=False))
 def test_a_route_follows_from_the_row_alone(drawn_problem, random):
     problem, block = drawn_problem
@@ -160,7 +160,7 @@ def test_missing_numbers_are_a_leaf_of_their_own():
     assert all(len(set(leaf[block.quasi[:, 0] == code])) == 1 for code in (0, 1))
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(problems(), st.integers(1, 10))
 def test_a_node_that_is_too_large_is_halved_cell_by_cell(drawn_problem, most):
     _, block = drawn_problem
@@ -181,7 +181,7 @@ def test_halves_hold_the_same_mix_and_rows_are_sent_to_them_by_lot():
     assert routed.min() > 60
 
 
-@drawn(150)
+@drawn(150, quick=37)
 @given(problems(), st.data())
 def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
     _, block = drawn_problem
@@ -215,7 +215,7 @@ def test_peel_keeps_both_sides_within_the_limit(drawn_problem, data):
         assert worst(outside, whole.sum() - size, goal, scratch)[0] <= limit * NEARLY
 
 
-@drawn(100)
+@drawn(100, quick=25)
 @given(problems(30))
 def test_no_leaf_is_smaller_than_the_smallest_size(drawn_problem):
     _, block = drawn_problem

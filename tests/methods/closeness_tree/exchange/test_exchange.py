@@ -292,7 +292,7 @@ def assert_counted(table: Table, partition: Partition) -> None:
 
 
 @given(starts(), st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**63))
-@drawn(150)
+@drawn(150, quick=37)
 def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: int, anneal: int, seed: int) -> None:
     block, classes, _, _ = start
     given_classes = classes.copy()
@@ -303,7 +303,7 @@ def test_classes_keep_what_is_required_and_lose_no_more(start: Start, sweeps: in
 
 
 @given(starts(), st.sampled_from([0.01, 1.0, 100.0]), st.sampled_from([0.0, 1.0, 50.0]), st.integers(0, 2**32))
-@drawn(100)
+@drawn(100, quick=25)
 def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
     start: Start, heat: float, price: float, seed: int
 ) -> None:
@@ -337,7 +337,7 @@ def test_every_pass_keeps_what_is_required_and_figures_equal_a_recount(
 
 
 @given(starts(most=25), st.data())
-@drawn(100)
+@drawn(100, quick=25)
 def test_what_may_happen_and_costs_follows_from_the_definitions(start: Start, data: st.DataObject) -> None:
     block, classes, distances, ts = start
     table = make_table(block)
@@ -403,7 +403,7 @@ def drawn_weights(partition: Partition, seed: int) -> FloatArray:
 
 
 @given(starts(), st.sampled_from([0.0, 0.5, 20.0]), st.integers(0, 2**32))
-@drawn(50)
+@drawn(50, quick=12)
 def test_cold_passes_never_spend_more(start: Start, price: float, seed: int) -> None:
     block, classes, _, _ = start
     table = make_table(block)
@@ -425,7 +425,7 @@ def test_cold_passes_never_spend_more(start: Start, price: float, seed: int) -> 
 
 
 @given(starts(), st.integers(0, 2**32))
-@drawn(100)
+@drawn(100, quick=25)
 def test_splits_keep_what_is_required(start: Start, seed: int) -> None:
     block, _, distances, _ = start
     one = np.zeros(len(block.cell), np.int64)
@@ -610,7 +610,7 @@ def test_the_price_rises_where_t_keeps_rows_out_and_falls_elsewhere(
 
 
 @given(starts(), st.integers(1, 4))
-@drawn(60)
+@drawn(60, quick=15)
 def test_a_block_in_parts_keeps_what_is_required(start: Start, parts: int) -> None:
     block, classes, _, _ = start
     figures = 2 * (int(classes.max()) + 1) * int(block.requirement.domains.sum())
@@ -623,7 +623,7 @@ def test_a_block_in_parts_keeps_what_is_required(start: Start, parts: int) -> No
 
 
 @given(starts(), st.integers(0, 3), st.integers(0, 3))
-@drawn(50)
+@drawn(50, quick=12)
 def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, anneal: int) -> None:
     block, classes, _, _ = start
     block = replace(
@@ -633,7 +633,7 @@ def test_classes_that_lose_nothing_stay_as_they_are(start: Start, sweeps: int, a
 
 
 @given(starts(), st.integers(1, 3))
-@drawn(30)
+@drawn(30, quick=8)
 def test_one_class_stays_or_is_cut(start: Start, rounds: int) -> None:
     block, classes, distances, ts = start
     one = np.zeros_like(classes)
@@ -641,7 +641,7 @@ def test_one_class_stays_or_is_cut(start: Start, rounds: int) -> None:
 
 
 @given(starts(), st.integers(0, 2**32))
-@drawn(30)
+@drawn(30, quick=8)
 def test_orders_are_lexicographic(start: Start, seed: int) -> None:
     table = make_table(start[0])
     for number, order in enumerate(make_orders(table, 2, seed)):
