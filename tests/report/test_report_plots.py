@@ -45,7 +45,7 @@ def test_the_same_figures_give_the_same_text():
 
 def test_names_are_data_in_plots_too():
     svg = lines(['<b id="x">a & $y_1$', "#010101"], [("class", [0.5, 0.25])], 'a "<told>"', "x")
-    assert '&lt;b id="x"&gt;a &amp; $y_1$' in texts(svg)
+    assert "&lt;b id=&#34;x&#34;&gt;a &amp; $y_1$" in texts(svg)
     assert "#010101" in texts(svg)
     assert 'aria-label="a &#34;&lt;told&gt;&#34;"' in svg
 
