@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tclose_spark.checks.gx_import import begin_import
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
@@ -141,6 +142,7 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
         run.announce(f"nothing to do: the finished release matches this input, run file and hierarchies{more}")
         return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
+    begin_import()
     if first == 0:
         profile(run)
     try:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tclose_spark.checks.classes.class_table import JudgedAttribute
     from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
     from tclose_spark.checks.classes.population import PopulationRisks
+    from tclose_spark.checks.expectations import Expectation
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.table.arrays import IntArray
@@ -50,7 +51,7 @@ class AuditResult:
     attacks: what each attack exposes.
     background: the join with the background table, if one was given.
     notes: remarks on the table that affect how to read the figures.
-    suite: the Great Expectations suite that checks the class table, as JSON.
+    expectations: what the Great Expectations suite requires of the class table.
     name: the table's name for display.
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
@@ -65,7 +66,7 @@ class AuditResult:
     attacks: tuple[Exposure, ...]
     background: BackgroundJoin | None
     notes: tuple[str, ...]
-    suite: str = ""
+    expectations: tuple[Expectation, ...] = ()
     name: str = "the table"
     people: Mapping[int, int] | None = None
     special_uniques: SpecialUniques | None = None
@@ -81,6 +82,13 @@ class AuditResult:
     def holds(self) -> bool:
         """Whether all requirements hold."""
         return all(g.holds for g in self.judged)
+
+    @property
+    def suite(self) -> str:
+        """The Great Expectations suite that checks the class table, as JSON."""
+        from tclose_spark.checks.validation import suite_json
+
+        return suite_json("every class", self.expectations)
 
     @property
     def verdict(self) -> str:

@@ -7,17 +7,17 @@ compared with the required ones. Results count the classes that break an expecta
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
 from tclose_spark.checks.expectations import Expectation
+from tclose_spark.checks.gx_import import great_expectations
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import belongs_here, collect, schema_of, select
 from tclose_spark.errors import GuaranteeError
@@ -76,7 +76,6 @@ class Validation:
 
 def suite_json(name: str, expectations: Sequence[Expectation]) -> str:
     """The suite as Great Expectations reads it, for other pipelines over a class table."""
-    _context("ephemeral")  # a suite cannot be built without one
     suite = _suite(expectations, name).to_json_dict()
     for part in (suite, *suite["expectations"]):
         part.pop("id", None)
@@ -90,10 +89,9 @@ def validate(classes: Table, name: str, expectations: Sequence[Expectation], siz
         GuaranteeError: if the evaluated expectations are not the required ones.
     """
     local = _collect(classes, expectations) if belongs_here(classes, size, MOST_LOCAL) else None
-    checkpoint = _checkpoint(_context("ephemeral"), name, expectations, "spark" if local is None else "pandas")
-    (results,) = checkpoint.run(
-        batch_parameters={"dataframe": classes if local is None else local}
-    ).run_results.values()
+    batches = _of_spark(_context()) if local is None else _of_pandas()
+    batch = batches.get_batch(batch_parameters={"dataframe": classes if local is None else local})
+    results = batch.validate(_suite(expectations, name), result_format=COUNTS_ONLY)
     _require_all_evaluated(results, expectations)
     meanings = {expectation.key: expectation.meaning for expectation in expectations}
     failures = [
@@ -111,17 +109,33 @@ def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
     return collect(select(classes, [name for name in names if name in about] or names[:1])).to_pandas()
 
 
-def _context(mode: Any, folder: str | None = None) -> Any:
-    os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
-    import great_expectations as gx
+@cache
+def _context() -> Any:
+    """The context of this process: nothing can be built without one."""
+    context = great_expectations().get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}
+    return context
 
-    return gx.get_context(mode=mode) if folder is None else gx.get_context(mode=mode, project_root_dir=folder)
+
+@cache
+def _of_pandas() -> Any:
+    """What makes a batch of a pandas table."""
+    return _whole(_context().data_sources.add_pandas(name="pandas"))
+
+
+def _of_spark(context: Any) -> Any:
+    """What makes a batch of a DataFrame of Spark. It is made anew, because a session may have ended."""
+    return _whole(context.data_sources.add_or_update_spark(name="spark", persist=False))
+
+
+def _whole(source: Any) -> Any:
+    return source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
 
 
 def _suite(expectations: Sequence[Expectation], name: str) -> Any:
     """The suite. `name` goes into its metadata, since the name of a suite becomes that of a file."""
-    import great_expectations as gx
-
+    _context()
+    gx = great_expectations()
     suite = gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name})
     for expectation in expectations:
         kind = "".join(word.capitalize() for word in expectation.type.split("_"))
@@ -131,24 +145,6 @@ def _suite(expectations: Sequence[Expectation], name: str) -> Any:
             )
         )
     return suite
-
-
-def _checkpoint(
-    context: Any, name: str, expectations: Sequence[Expectation], engine: Literal["spark", "pandas"]
-) -> Any:
-    """A checkpoint of the suite on a DataFrame of this engine, added to a context."""
-    import great_expectations as gx
-
-    context.variables.progress_bars = {"globally": False}
-    sources = context.data_sources
-    source = sources.add_spark(name="spark", persist=False) if engine == "spark" else sources.add_pandas(name="pandas")
-    batch = source.add_dataframe_asset(name="classes").add_batch_definition_whole_dataframe("all")
-    suite = context.suites.add(_suite(expectations, name))
-    definition = context.validation_definitions.add(gx.ValidationDefinition(name=CHECKPOINT, data=batch, suite=suite))
-    checkpoint = gx.Checkpoint(
-        name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY
-    )
-    return context.checkpoints.add(checkpoint)
 
 
 def _evaluated(result: Any) -> Expectation:
@@ -221,9 +217,29 @@ def _self_contained(page: str) -> str:
 
 def _project(name: str, expectations: Sequence[Expectation]) -> Mapping[str, str]:
     """A Great Expectations project with the suite as a checkpoint on Spark, which is not started here."""
-    _context("ephemeral")
+    made = dict(_empty_project())
+    suite = f"gx/expectations/{CHECKPOINT}.json"
+    made[suite] = json.dumps(
+        {**_suite(expectations, name).to_json_dict(), "id": json.loads(made[suite])["id"]}, indent=2
+    )
+    return made
+
+
+@cache
+def _empty_project() -> Mapping[str, str]:
+    """A project whose suite has no expectation yet: one for each process, since its files take long to make."""
+    gx = great_expectations()
     from great_expectations.datasource.fluent import SparkDatasource
 
     with TemporaryDirectory(prefix="tclose-") as folder, patch.object(SparkDatasource, "test_connection"):
-        _checkpoint(_context("file", folder), name, expectations, "spark")
+        context = gx.get_context(mode="file", project_root_dir=folder)
+        context.variables.progress_bars = {"globally": False}
+        batches = _of_spark(context)
+        suite = context.suites.add(gx.ExpectationSuite(name=CHECKPOINT))
+        definition = context.validation_definitions.add(
+            gx.ValidationDefinition(name=CHECKPOINT, data=batches, suite=suite)
+        )
+        context.checkpoints.add(
+            gx.Checkpoint(name=CHECKPOINT, validation_definitions=[definition], actions=[], result_format=COUNTS_ONLY)
+        )
         return {f"gx/{file}": (Path(folder) / "gx" / file).read_text(encoding="utf-8") for file in PROJECT}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tclose_spark.api.stages import STAGES
+from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.audits import audit, explain, fingerprint
 from tclose_spark.cli.console import announce, on_terminal, show, show_json, show_progress, show_release
 from tclose_spark.cli.options import (
@@ -32,7 +32,6 @@ from tclose_spark.cli.options import (
 )
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.report.pdf import require_pdf
-from tclose_spark.runfile.loading import resolve
 from tclose_spark.version import __version__
 
 RUN_FILES = (".yaml", ".yml")
@@ -133,6 +132,7 @@ def release(
 ) -> None:
     """See STAGES."""
     from tclose_spark.api.release import release as release_table
+    from tclose_spark.runfile.loading import resolve
 
     if pdf is not None:
         require_pdf()

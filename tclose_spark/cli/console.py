@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tclose_spark.io.messages import as_json, in_json, level_of
-from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
 
 if TYPE_CHECKING:
     from tclose_spark.api.release import Release
@@ -60,6 +59,8 @@ def show_release(
     rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated. details:
         with the precision of each column.
     """
+    from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
+
     certificate, folders = release.certificate, (release.path, release.internal_path)
     if rows:
         show([release.preview()])

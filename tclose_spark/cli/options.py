@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.quantities import MOST_DIGITS
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
@@ -179,6 +178,8 @@ def parse_hierarchy(build: str | None, check: str | None) -> Any:
 
 def require_new(option: str, path: Path | str | None, in_folder: bool = True) -> None:
     """Raises ConfigurationError if there is a file already, or no folder for it. in_folder: whether it needs one."""
+    from tclose_spark.runfile.loading import URI
+
     if path is None or URI.match(str(path)):
         return
     if Path(path).exists():

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from tclose_spark.api.errors import DEBUG, called_from_command_line, known, unexpected
-from tclose_spark.api.stages import STAGES
+from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.commands import app
 from tclose_spark.cli.console import announce
 from tclose_spark.errors import TcloseError

@@ -1,49 +1,82 @@
-"""Plots of the reports as inline SVG. The same figures give the same text.
+"""Plots of the reports as inline SVG, from a template. The same figures give the same text.
 
 Colours are variables of the page's style, so they follow light and dark mode. Letters are text in the page's fonts.
-Matplotlib is loaded with the first plot.
 """
 
 from __future__ import annotations
 
-import io
-import logging
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from tclose_spark.report.page import render
 
-WIDTH = 9.6  # inches, of 72 units each
-LINE = 0.22  # inches for each line of a plot of lines
+WIDTH = 691  # units of the page
+LETTER, ROW = 5.7, 16  # about the width of a letter; the height of a line of text
 LONGEST = 44  # characters of a label
-COLOURS = {"#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--fill", "#050505": "--other"}
-INK, SOFT, RULE, FILL, OTHER = COLOURS
+INK, SOFT, RULE, FILL, OTHER = (f"var(--{name})" for name in ("ink", "soft", "line", "fill", "other"))
 LIGHT = {"--ink": "#1d2733", "--soft": "#5a6878", "--line": "#dbe1e8", "--fill": "#35689b", "--other": "#c26a1b"}
 """The same without a page: in a file."""
 CURVES = ("#0072b2", "#d55e00", "#009e73", "#b0518f", "#a67c00", "#3f8fc4", "#7f7f7f", "#7a5cb8")
 """Colours of curves, after Okabe and Ito; readers who do not see all colours distinguish them by SHAPES."""
-SHAPES = "osD^"
-PLOT_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "tclose",
-    "font.size": 10.5,
-    "text.color": INK,
-    "text.parse_math": False,
-    "axes.labelcolor": SOFT,
-    "axes.edgecolor": RULE,
-    "axes.linewidth": 0.8,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.unicode_minus": False,
-    "xtick.bottom": False,
-    "ytick.left": False,
-}
+SHAPES = ("M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", "M-3-3h6v6h-6z", "M0-3.5L3.2 2.5H-3.2z", "M0-4L3 0L0 4L-3 0z")
+RING, CROSS = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z", "M-3-3L3 3M-3 3L3-3"
+
+
+class Path(NamedTuple):
+    """A shape. at: where its origin lies."""
+
+    d: str
+    fill: str = "none"
+    stroke: str = "none"
+    thick: float = 1
+    at: tuple[float, float] | None = None
+
+
+class Text(NamedTuple):
+    """A text at its base line."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "middle"
+    colour: str = SOFT
+    bold: bool = False
+    upright: bool = False
+
+
+@dataclass(kw_only=True)
+class Drawing:
+    """What a plot draws, in units from its upper left corner."""
+
+    paths: list[Path] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """A filled rectangle."""
+        self.paths.append(Path(f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h{-width:.1f}z", fill=colour))
+
+    def line(self, points: Sequence[tuple[float, float]], colour: str = RULE, thick: float = 0.8) -> None:
+        """A line through points."""
+        if points:
+            self.paths.append(Path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), "none", colour, thick))
+
+    def mark(self, shape: str, place: tuple[float, float], fill: str, stroke: str = "none") -> None:
+        """A shape at a place."""
+        self.paths.append(Path(shape, fill, stroke, 1.2, (round(place[0], 1), round(place[1], 1))))
+
+    def write(self, x: float, y: float, text: str, **style: str | bool) -> None:
+        """A text."""
+        self.texts.append(Text(round(x, 1), round(y, 1), text, **style))  # type: ignore[arg-type]
+
+    def svg(self, height: float, description: str) -> Markup:
+        """The element, which screen readers read as `description`."""
+        drawn = {"width": WIDTH, "height": round(height), "description": description}
+        return Markup(render("plot.svg.j2", **drawn, paths=self.paths, texts=self.texts))  # noqa: S704 - it is escaped
 
 
 def bars(
@@ -58,47 +91,51 @@ def bars(
 
     marks: (place, text) of the axis. description: the plot in words. limit: the place of a line that no bar may pass.
     """
-
-    def draw(axes: Axes) -> None:
-        axes.bar([i + 0.5 for i in range(len(heights))], heights, width=0.86, color=FILL, clip_on=False)
-        axes.set_xlim(0, max(len(heights), (limit or 0) * 1.06) or 1)
-        axes.set_ylim(0, max([*heights, 0]) * (1.04 if limit is None else 1.12) or 1)
-        axes.set_xticks([place for place, _ in marks], [text for _, text in marks])
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
-        if limit is not None:
-            axes.axvline(limit, color=OTHER, linewidth=1.6, clip_on=False)
-            top = axes.get_ylim()[1]
-            axes.annotate("t", (limit, top), (-5, 0), textcoords="offset points", color=OTHER, ha="right")
-        axes.yaxis.set_major_locator(_locator(4, integer=True))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-
-    return _drawn(draw, 2.3, description)
+    drawing, bottom = Drawing(), 128.0
+    ticks = axis_ticks(max([*heights, 0]) or 1, 4, whole=True)
+    left = 24 + LETTER * max(len(f"{tick:,.0f}") for tick in ticks)
+    highest = max([*heights, 0]) * (1.04 if limit is None else 1.12) or 1
+    step = (WIDTH - 8 - left) / (max(len(heights), (limit or 0) * 1.06) or 1)
+    tall = (bottom - 8) / highest
+    for i, height in enumerate(heights):
+        if height:
+            drawing.box(left + (i + 0.07) * step, bottom - height * tall, 0.86 * step, height * tall, FILL)
+    drawing.line([(left, 8), (left, bottom), (WIDTH - 8, bottom)])
+    for tick in (tick for tick in ticks if tick <= highest):
+        drawing.write(left - 5, bottom - tick * tall + 3.5, f"{tick:,.0f}", anchor="end")
+    for place, text in marks:
+        drawing.write(left + place * step, bottom + 14, text)
+    if limit is not None:
+        drawing.line([(left + limit * step, 8), (left + limit * step, bottom)], OTHER, 1.6)
+        drawing.write(left + limit * step - 5, 15, "t", anchor="end", colour=OTHER)
+    _name_axes(drawing, left, WIDTH - 8, 8, bottom, across, up)
+    return drawing.svg(bottom + 36, description)
 
 
 def lines(names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], description: str, across: str) -> Markup:
     """Named lines with a horizontal bar for each series. series: (name, share of 1 in each line), at most two."""
-
-    def draw(axes: Axes) -> None:
-        thick = 0.78 / len(series)
-        for i, ((name, shares), colour) in enumerate(zip(series, (FILL, OTHER), strict=False)):
-            at = [line + thick * (i - (len(series) - 1) / 2) for line in range(len(names))]
-            axes.barh(at, shares, height=thick * 0.94, color=colour, label=name, clip_on=False)
-        axes.set_yticks(range(len(names)), [shortened(name) for name in names])
-        axes.tick_params(axis="y", labelcolor=INK)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        highest = max([share for _, shares in series for share in shares], default=0)
-        axes.set_xlim(0, highest * 1.02 or 1)
-        axes.set_xlabel(across)
-        axes.spines["left"].set_visible(False)
-        axes.xaxis.set_major_formatter(_percents(highest))
-        axes.xaxis.set_major_locator(_locator(5))
-        axes.grid(axis="x", color=RULE, linewidth=0.8, clip_on=False)
-        axes.set_axisbelow(True)
+    drawing, high = Drawing(), ROW * (1.5 if len(series) > 1 else 1)
+    labels = [shortened(name) for name in names]
+    left, top = 10 + LETTER * max(map(len, labels), default=0), 22 if len(series) > 1 else 6
+    bottom = top + high * len(names) + 2
+    highest = max([share for _, shares in series for share in shares], default=0) or 1
+    ticks, wide = axis_ticks(highest, 5), (WIDTH - 16 - left) / (highest * 1.02)
+    digits = 0 if highest > 0.05 else 1 if highest > 0.005 else 2
+    for tick in (tick for tick in ticks if tick <= highest * 1.02):
+        drawing.line([(left + tick * wide, top), (left + tick * wide, bottom)])
+        drawing.write(left + tick * wide, bottom + 14, f"{100 * tick:.{digits}f}%")
+    thick = 0.78 * high / len(series)
+    for i, ((name, shares), colour) in enumerate(zip(series, (FILL, OTHER), strict=False)):
+        for line, share in enumerate(shares):
+            drawing.box(left, top + high * (line + 0.11) + thick * i, share * wide, thick * 0.94, colour)
         if len(series) > 1:
-            axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2)
-
-    return _drawn(draw, 0.75 + LINE * len(names) * (1.5 if len(series) > 1 else 1.0), description)
+            at = left + sum(34 + LETTER * len(before) for before, _ in series[:i])
+            drawing.box(at, 4, 14, 8, colour)
+            drawing.write(at + 19, 12, name, anchor="start", colour=INK)
+    for line, label in enumerate(labels):
+        drawing.write(left - 6, top + high * (line + 0.5) + 3.5, label, anchor="end", colour=INK)
+    _name_axes(drawing, left, WIDTH - 16, top, bottom, across, "")
+    return drawing.svg(bottom + 34, description)
 
 
 class Curve(NamedTuple):
@@ -124,40 +161,84 @@ def curves(
     marks: (x, text) of the axis. notes: further lines of the legend. description: the plot in words.
     """
     every = [curve for panel in panels.values() for curve in panel]
-    lane = {name: 1.05 + 0.05 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))}
-    highest = max([y for curve in every for _, y in curve.points], default=0) or 1
-
-    def draw(*axes: Axes) -> None:
-        for one, (title, panel) in zip(axes, panels.items(), strict=False):
-            one.set_title(title, loc="left", fontweight="bold", pad=6 + 9 * len(lane))
-            for i, curve in enumerate(panel):
-                shape, colour = SHAPES[i % len(SHAPES)], CURVES[i % len(CURVES)]
-                free: dict[str, Any] = {"clip_on": False, "in_layout": False, "zorder": 3}
-                one.plot(*_columns(curve.points), f"-{shape}", color=colour, ms=5, label=curve.name, **free)
-                one.plot(*_columns(curve.ringed), "o", color=INK, ms=11, fillstyle="none", **free)
-                crosses = _columns([(x, lane[curve.name]) for x in curve.missing])
-                one.plot(*crosses, "x", color=colour, ms=5, transform=one.get_xaxis_transform(), **free)
-            one.set_xticks([x for x, _ in marks], [text for _, text in marks])
-            one.set_xlabel(across)
-            one.set_ylabel(up)
-            one.set_ylim(0, highest * 1.05)
-            one.margins(x=0.06)
-            one.grid(axis="y", color=RULE, linewidth=0.8, clip_on=False)
-            one.set_axisbelow(True)
-        for empty in axes[len(panels) :]:
-            empty.remove()
-        for note in notes:
-            axes[0].plot([], [], " ", label=note, in_layout=False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure = axes[0].get_figure()
-        assert figure is not None
-        figure.legend(handles, labels, loc="outside lower left", frameon=False, ncols=min(2, len(panels)))
-
-    return _drawn(draw, 3.2, description, len(panels))
+    lanes = {name: 8 + 9 * i for i, name in enumerate(dict.fromkeys(c.name for c in every if c.missing))}
+    highest = max([y for curve in every for _, y in curve.points], default=0) * 1.05 or 1
+    drawing, columns, high = Drawing(), min(len(panels), 2), 230.0
+    for i, (title, panel) in enumerate(panels.items()):
+        left, top = i % 2 * WIDTH / 2 + 48, i // 2 * high + 22 + 9 * len(lanes)
+        place = _Panel(left, (i % 2 + 1) * WIDTH / columns - 12, top, (i // 2 + 1) * high - 34, marks, highest)
+        drawing.write(left, i // 2 * high + 14, title, anchor="start", colour=INK, bold=True)
+        place.draw_axes(drawing, across, up)
+        for n, curve in enumerate(panel):
+            place.draw(drawing, curve, CURVES[n % len(CURVES)], SHAPES[n % len(SHAPES)], lanes.get(curve.name, 0))
+    below = high * -(-len(panels) // 2)
+    legend = [*dict.fromkeys(curve.name for curve in every), *notes]
+    for n, name in enumerate(legend):
+        x, y = 12 + n % columns * WIDTH / 2, below + 12 + n // columns * ROW
+        if n < len(legend) - len(notes):
+            colour = CURVES[n % len(CURVES)]
+            drawing.line([(x, y - 4), (x + 20, y - 4)], colour, 1.5)
+            drawing.mark(SHAPES[n % len(SHAPES)], (x + 10, y - 4), colour)
+        drawing.write(x + 27, y, name, anchor="start", colour=INK)
+    return drawing.svg(below + 8 + ROW * -(-len(legend) // columns), description)
 
 
-def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in points], [y for _, y in points]
+class _Panel(NamedTuple):
+    """A panel of curves: its edges, its marks, and the highest y."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    marks: Sequence[tuple[float, str]]
+    highest: float
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """The place of a point."""
+        first, last = (pick(x for x, _ in self.marks) for pick in (min, max))
+        share = 0.5 if last == first else 0.06 + 0.88 * (x - first) / (last - first)
+        return self.left + share * (self.right - self.left), self.bottom - y / self.highest * (self.bottom - self.top)
+
+    def draw_axes(self, drawing: Drawing, across: str, up: str) -> None:
+        """Axes, their numbers and a grid."""
+        ticks = [tick for tick in axis_ticks(self.highest, 6) if tick <= self.highest]
+        digits = max(0, 1 - math.floor(math.log10(ticks[-1] or 1))) + (len(ticks) > 1 and ticks[1] * 10 % 1 > 0)
+        for tick in ticks:
+            y = self.at(self.marks[0][0], tick)[1]
+            drawing.line([(self.left, y), (self.right, y)])
+            drawing.write(self.left - 5, y + 3.5, f"{tick:.{digits}f}", anchor="end")
+        drawing.line([(self.left, self.top), (self.left, self.bottom)])
+        for x, text in self.marks:
+            drawing.write(self.at(x, 0)[0], self.bottom + 14, text)
+        _name_axes(drawing, self.left, self.right, self.top, self.bottom, across, up)
+
+    def draw(self, drawing: Drawing, curve: Curve, colour: str, shape: str, lane: float) -> None:
+        """A curve with its shapes, rings, and crosses in its lane above the panel."""
+        drawing.line([self.at(*point) for point in curve.points], colour, 1.5)
+        for point in curve.points:
+            drawing.mark(shape, self.at(*point), colour)
+        for point in curve.ringed:
+            drawing.mark(RING, self.at(*point), "none", INK)
+        for x in curve.missing:
+            drawing.mark(CROSS, (self.at(x, 0)[0], self.top - lane), "none", colour)
+
+
+def _name_axes(drawing: Drawing, left: float, right: float, top: float, bottom: float, across: str, up: str) -> None:
+    drawing.write((left + right) / 2, bottom + 29, across)
+    if up:
+        drawing.write(left - 36 if left > 46 else 10, (top + bottom) / 2, up, upright=True)
+
+
+def axis_ticks(highest: float, most: int, whole: bool = False) -> list[float]:
+    """Round numbers from 0 to the highest or just beyond, in at most this many steps.
+
+    >>> axis_ticks(7, 4, whole=True), axis_ticks(0.3, 5)
+    ([0, 2, 4, 6, 8], [0.0, 0.1, 0.2, 0.3])
+    """
+    scale = 10 ** math.floor(math.log10(highest / most))
+    steps = [scale * factor for factor in (1, 2, 2.5, 5, 10, 20)]
+    step = next(s for s in steps if highest / s <= most + 1e-9 and (not whole or (s >= 1 and s == int(s))))
+    return [round(i * step, 12) for i in range(math.ceil(highest / step - 1e-9) + 1)]
 
 
 def svg_file(plot: Markup) -> str:
@@ -174,65 +255,3 @@ def shortened(text: str) -> str:
     'a very long label of a level of a hierarchy…'
     """
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-def _percents(highest: float) -> Callable[[float, float], str]:
-    digits = 0 if highest > 0.05 else 1 if highest > 0.005 else 2
-    return lambda share, _: f"{100 * share:.{digits}f}%"
-
-
-def _locator(most: int, integer: bool = False) -> Any:
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(most, integer=integer)
-
-
-def _drawn(draw: Callable[..., None], height: float, description: str, panels: int = 1) -> Markup:
-    """A drawing as an SVG element, which screen readers read as `description`.
-
-    draw: takes the axes of each panel. panels: two side by side, each of this height in inches.
-    """
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # or it reports where its font cache is
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    rows, columns = -(-panels // 2), min(panels, 2)
-    with rc_context(PLOT_STYLE):
-        figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
-        figure.patch.set_visible(False)
-        every = figure.subplots(rows, columns, squeeze=False).flatten()
-        for axes in every:
-            axes.patch.set_visible(False)
-        draw(*every)
-        written = io.StringIO()
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return _inline(written.getvalue(), description)
-
-
-def _inline(svg: str, description: str) -> Markup:
-    """An SVG file as an element of a page, without metadata and ids, in the page's colours."""
-    svg = svg[svg.index("<svg") :]
-    marks = dict(re.findall(r'<path id="(m\w+)" d="([^"]*)"', svg))
-    placed = r'<use xlink:href="#(m\w+)" x="([^"]*)" y="([^"]*)"'
-    svg = re.sub(placed, lambda use: f'<path d="{marks[use[1]]}" transform="translate({use[2]} {use[3]})"', svg)
-    for what in (r"<metadata>.*?</metadata>", r"<defs>.*?</defs>"):
-        svg = re.sub(what, "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<[^>]*>", lambda tag: _plain_tag(tag[0]), svg)
-    svg = re.sub(r"\n+\s*", "\n", svg)
-    opening = f'<svg viewBox="{_view(svg)}" role="img" aria-label="{escape(description)}">'
-    return Markup(opening + svg[svg.index(">") + 1 :].strip())  # noqa: S704 - text in it was escaped by Matplotlib
-
-
-def _plain_tag(tag: str) -> str:
-    """A tag of an SVG file, with coordinates to a tenth of a unit."""
-    for what in (r' id="[^"]*"', r' xmlns(:\w+)?="[^"]*"', r"font-family: [^;\"]*;? ?"):
-        tag = re.sub(what, "", tag)
-    for colour, variable in COLOURS.items():
-        tag = tag.replace(colour, f"var({variable})")
-    return re.sub(r"(\.\d)\d+", r"\1", tag)
-
-
-def _view(svg: str) -> str:
-    found = re.search(r'viewBox="([^"]*)"', svg)
-    assert found is not None
-    return found[1]

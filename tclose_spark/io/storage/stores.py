@@ -14,8 +14,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import pyarrow as pa
-
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.storage.servers import open_bucket
 
@@ -252,13 +250,15 @@ _opened = cache(open_bucket)
 @contextmanager
 def named(uri: str) -> Iterator[None]:
     """Errors of pyarrow in the body become OSErrors that name the file and the problem."""
+    from pyarrow import ArrowException
+
     try:
         yield
     except StoreError:
         raise
     except FileNotFoundError:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ArrowException) as error:
         raise StoreError(errno.EIO, reason_of(error), uri) from None
 
 
