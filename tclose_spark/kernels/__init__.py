@@ -9,6 +9,7 @@ from numba import njit, types
 
 from tclose_spark.kernels.caching import cache_kernels, folder, is_ours
 from tclose_spark.kernels.compile_lock import compile_lock
+from tclose_spark.kernels.compiler import CalledCompiler, EntryCompiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -21,9 +22,10 @@ def kernel(function: Kernel) -> Kernel:
     kernel is compiled once for the types of its arrays, for integers of any kind, by one process of a machine at a
     time.
     """
-    options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
-    compiled: Any = njit(**options)(function)
-    compile_, template = compiled.compile, compiled.get_call_template
+    options: dict[str, Any] = {"_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options, cache=True, pipeline_class=EntryCompiler)(function)
+    compiled.called = called = njit(**options, pipeline_class=CalledCompiler)(function)
+    compile_ = compiled.compile
 
     def compile_alone(kinds: Any) -> Any:
         with compile_lock(folder()):
@@ -31,7 +33,8 @@ def kernel(function: Kernel) -> Kernel:
 
     if is_ours(function):
         compiled.compile = compile_alone
-    compiled.get_call_template = lambda kinds, named: template([_wide(kind) for kind in kinds], named)
+    compiled.get_call_template = lambda kinds, named: called.get_call_template([_wide(kind) for kind in kinds], named)
+    compiled.get_overload = called.get_overload
     return cast(Kernel, compiled)
 
 
