@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import event
 
-from tclose_spark.kernels import kernel
+from tclose_spark.kernels import KERNELS, kernel, progress
 from tclose_spark.kernels.canary import store_many, stores_are_compiled
 from tclose_spark.kernels.compile_lock import compile_lock
 from tclose_spark.kernels.compiler import CalledCode
@@ -184,3 +185,15 @@ def test_a_process_that_is_killed_releases_the_lock(tmp_path: Path):
 def test_without_a_lock_the_body_runs_all_the_same(tmp_path: Path):
     with compile_lock(str(tmp_path / "missing")), compile_lock(str(tmp_path)), compile_lock(str(tmp_path)):
         assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+
+
+def test_a_line_reports_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    monkeypatch.setattr(progress, "is_ours", lambda function: function is refuse_negative)
+    heard: list[str] = []
+    inner = kernel(refuse_negative)
+    with event.install_listener("numba:compile", progress.CompiledKernels(heard.append)) as compiled:
+        kernel(lambda number: inner(number) + 2)(1)
+        inner(1)
+    assert compiled.kernels == 1
+    assert set(heard) == {f"kernels    1 of at most {len(KERNELS)} are compiled"}
