@@ -22,8 +22,9 @@ help:  ## Show the targets.
 	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 # A small release, while Ivy downloads Delta's jars: it compiles the kernels and the bytecode that releases use.
-FIRST = { $(BIN)/tclose generate --rows 300 --output build/first > build/first.log && TCLOSE_DEMO=../build/first $(BIN)/tclose \
-	release conf/demo.yaml --engine local --overwrite --set output.path=../build/first/release > build/first.log 2>&1; }
+FIRST = { mkdir -p build && $(BIN)/tclose generate --rows 300 --output build/first > build/first.log && \
+	TCLOSE_DEMO=../build/first $(BIN)/tclose release conf/demo.yaml --engine local --overwrite \
+	--set output.path=../build/first/release > build/first.log 2>&1 || { cat build/first.log; false; }; }
 
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)

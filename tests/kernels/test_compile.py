@@ -65,7 +65,7 @@ def kernels(folder: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_releases_after_it_compile_nothing(compiled: Path, tmp_path: Path) -> None:
     before = kernels(compiled)
-    assert len(before) > 150
+    assert any("sweep_moves" in name for name in before)
     program = RELEASE.format(tests=str(ROOT / "tests"), names=NAMES, folder=str(tmp_path))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(compiled)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
