@@ -15,6 +15,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.run import ORDER, STATE, Run
 from tclose_spark.kernels.caching import has_kernels
+from tclose_spark.kernels.progress import announce_compiling
 from tclose_spark.methods.method import PlanReport
 from tclose_spark.stages.anonymize import write_release
 from tclose_spark.stages.planning_input import make_plan
@@ -36,7 +37,7 @@ from tclose_spark.stages.verify import judge_staged, require_holds, verify_finis
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 
-NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about half a minute of CPU"
+NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about 20 seconds of CPU"
 
 
 def profile(run: Run) -> None:
@@ -58,6 +59,7 @@ def plan(run: Run) -> PlanReport:
     with run.stage("plan") as record:
         if not has_kernels():
             run.announce(NO_KERNELS)
+            announce_compiling(run.announce)
         profiled = read_profile(run)
         table = encoded_table(run, profiled)
         if run.spec.privacy.alpha is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -88,3 +90,19 @@ def test_a_source_distribution_has_what_a_wheel_is_made_of_and_no_tests(built: P
 def test_the_changelog_begins_with_this_version() -> None:
     headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
     assert headings[0].split()[1] == tclose_spark.__version__
+
+
+def test_make_keeps_bytecode_where_the_shell_forbids_it() -> None:
+    show = "show: ; @echo [$$PYTHONDONTWRITEBYTECODE]"
+    shell = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(["make", "-s", "--eval", show, "show"], cwd=ROOT, env=shell, capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_every_environment_is_installed_at_pinned_hashes() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lists = [line for line in makefile.splitlines() if re.search(r"-r requirements/|\$\(2\)", line)]
+    assert lists
+    assert all("--require-hashes" in line or "$(call install," in line for line in lists)
+    for name in set(re.findall(r"requirements/[a-z0-9]+\.txt", makefile)):
+        assert "--hash=sha256:" in (ROOT / name).read_text(encoding="utf-8"), name

@@ -9,8 +9,11 @@ from numba import njit, types
 
 from tclose_spark.kernels.caching import cache_kernels, folder, is_ours
 from tclose_spark.kernels.compile_lock import compile_lock
+from tclose_spark.kernels.compiler import CalledCompiler, EntryCompiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+KERNELS: list[Callable[..., Any]] = []
+"""The kernels of this project whose modules are imported."""
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -19,11 +22,12 @@ def kernel(function: Kernel) -> Kernel:
     So a kernel, and whatever it calls, must not create arrays. Floats are added in the order as written, so every
     machine forms the same classes. Other threads run meanwhile; one of them handles interrupts (see `io.interrupts`). A
     kernel is compiled once for the types of its arrays, for integers of any kind, by one process of a machine at a
-    time.
+    time; and once more if both Python and other kernels call it (see `compiler`).
     """
-    options: dict[str, Any] = {"cache": True, "_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
-    compiled: Any = njit(**options)(function)
-    compile_, template = compiled.compile, compiled.get_call_template
+    options: dict[str, Any] = {"_nrt": False, "nogil": True, "no_cfunc_wrapper": True}
+    compiled: Any = njit(**options, cache=True, pipeline_class=EntryCompiler)(function)
+    compiled.called = called = njit(**options, pipeline_class=CalledCompiler)(function)
+    compile_ = compiled.compile
 
     def compile_alone(kinds: Any) -> Any:
         with compile_lock(folder()):
@@ -31,7 +35,9 @@ def kernel(function: Kernel) -> Kernel:
 
     if is_ours(function):
         compiled.compile = compile_alone
-    compiled.get_call_template = lambda kinds, named: template([_wide(kind) for kind in kinds], named)
+        KERNELS.append(function)
+    compiled.get_call_template = lambda kinds, named: called.get_call_template([_wide(kind) for kind in kinds], named)
+    compiled.get_overload = called.get_overload
     return cast(Kernel, compiled)
 
 

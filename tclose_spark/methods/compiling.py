@@ -15,8 +15,8 @@ import numpy as np
 from numba.core import event
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.kernels.caching import is_ours
 from tclose_spark.kernels.canary import stores_are_compiled
+from tclose_spark.kernels.progress import CompiledKernels
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import PlanningInput, method_of
 from tclose_spark.runfile.attributes import Attributes
@@ -45,20 +45,6 @@ METHODS: tuple[Mapping[str, Any], ...] = (
     {"name": "t_mondrian"},
     {"name": "closeness_tree", "overlap": "none"},
 )
-
-
-class CompiledKernels(event.Listener):
-    """Counts the kernels that are compiled while it listens, not those found in the cache."""
-
-    def __init__(self) -> None:
-        self.kernels = 0
-
-    def on_start(self, event: event.Event) -> None:
-        """A compilation begins."""
-
-    def on_end(self, event: event.Event) -> None:
-        """A compilation ends."""
-        self.kernels += is_ours(event.data["dispatcher"].py_func)
 
 
 def compile_kernels(say: Callable[[str], None]) -> int:

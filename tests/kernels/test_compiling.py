@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import event
 
-from tclose_spark.kernels import kernel
+from tclose_spark.kernels import KERNELS, kernel, progress
 from tclose_spark.kernels.canary import store_many, stores_are_compiled
 from tclose_spark.kernels.compile_lock import compile_lock
+from tclose_spark.kernels.compiler import CalledCode
 from tclose_spark.kernels.structures import make_words, structure
 
 pytestmark = pytest.mark.more
@@ -114,8 +116,27 @@ def test_integers_of_any_kind_are_one():
     inner = kernel(add)
     outer = kernel(lambda numbers, k: inner(1, 2) + inner(numbers[0], k) + inner(k, -1))
     assert outer(np.array([7], np.int32), 5) == 3 + 12 + 4
-    assert [[str(kind) for kind in kinds] for kinds in inner.signatures] == [["int64", "int64"]]
+    assert [[str(kind) for kind in kinds] for kinds in inner.called.signatures] == [["int64", "int64"]]
     assert outer.py_func(np.array([7]), 5) == 19
+
+
+def refuse_negative(number):
+    if number < 0:
+        raise ValueError("negative")
+    return number
+
+
+def test_only_the_kernel_that_python_calls_becomes_machine_code():
+    inner = kernel(refuse_negative)
+    outer = kernel(lambda number: inner(number) + 1)
+    assert outer(1) == 2
+    assert (len(outer.overloads), len(inner.overloads), len(inner.called.overloads)) == (1, 0, 1)
+    (code,) = (found.library for found in inner.called.overloads.values())
+    assert isinstance(code, CalledCode)
+    assert inner(3) == 3
+    for raises in (outer, inner):
+        with pytest.raises(ValueError, match="negative"):
+            raises(-1)
 
 
 PROGRAM = """
@@ -166,3 +187,15 @@ def test_a_process_that_is_killed_releases_the_lock(tmp_path: Path):
 def test_without_a_lock_the_body_runs_all_the_same(tmp_path: Path):
     with compile_lock(str(tmp_path / "missing")), compile_lock(str(tmp_path)), compile_lock(str(tmp_path)):
         assert [file.name for file in tmp_path.iterdir()] == ["lock"]
+
+
+def test_a_line_reports_how_far_compiling_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    monkeypatch.setattr(progress, "is_ours", lambda function: function is refuse_negative)
+    heard: list[str] = []
+    inner = kernel(refuse_negative)
+    with event.install_listener("numba:compile", progress.CompiledKernels(heard.append)) as compiled:
+        kernel(lambda number: inner(number) + 2)(1)
+        inner(1)
+    assert compiled.kernels == 1
+    assert set(heard) == {f"kernels    1 of at most {len(KERNELS)} are compiled"}

@@ -1,0 +1,102 @@
+"""How kernels are compiled: a kernel that Python calls becomes machine code, together with all kernels that it calls.
+
+Numba alone optimises every function, together with all that it calls, and makes machine code and a wrapper for Python
+of each. With a hundred small kernels that call one another, this took half the time. The passes that are left out
+rewrite closures, contexts and literals, which no kernel has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.environment import lookup_environment
+
+
+class CalledCode(JITCodeLibrary):
+    """The code of a kernel as its callers link it. It is not optimised and cannot be executed."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Does nothing: each caller that Python calls optimises all its code at once."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerCalled(typed_passes.NativeLowering):
+    """Makes `CalledCode`, and lets other kernels call it."""
+
+    _name = "lower_called_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        """Changes the state of a compilation, as numba's passes do."""
+        state.library = CalledCode(state.targetctx.codegen(), state.func_id.func_qualname)
+        super().run_pass(state)
+        name = state.cr.fndesc
+        function = _dynfunc.make_function(name.lookup_module(), name.qualname, "", 0, state.cr.env, (state.library,))
+        state.targetctx.insert_user_function(function, name, [state.library])
+        state.cr = state.cr._replace(cfunc=function)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class LowerEntry(typed_passes.NativeLowering):
+    """Makes machine code, and fills in the environments (what a function raises) of the kernels inside it."""
+
+    _name = "lower_entry_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        """Changes the state of a compilation, as numba's passes do."""
+        super().run_pass(state)
+        for variable in state.library._final_module.global_variables:
+            if (environment := lookup_environment(variable.name)) is not None:
+                state.library.codegen.set_env(variable.name, environment)
+        return True
+
+
+class EntryCompiler(CompilerBase):
+    """Compiles a kernel that Python calls."""
+
+    lower: type[typed_passes.NativeLowering] = LowerEntry
+
+    def define_pipelines(self) -> list[PassManager]:
+        """The passes."""
+        passes = PassManager("kernel")
+        for each in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.NopythonRewrites,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            self.lower,
+            typed_passes.NoPythonBackend,
+        ):
+            passes.add_pass(each, each.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class CalledCompiler(EntryCompiler):
+    """Compiles a kernel for the kernels that call it."""
+
+    lower = LowerCalled
+
+    def define_pipelines(self) -> list[PassManager]:
+        """The passes."""
+        self.state.flags.no_cpython_wrapper = True
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
