@@ -34,6 +34,8 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.report.pdf import require_pdf
 from tclose_spark.version import __version__
 
+RELEASE, JUDGE, HELPERS = "Make a release", "Judge a table", "Helpers"
+ONE_BY_ONE = "The stages of a release, one at a time"
 RUN_FILES = (".yaml", ".yml")
 
 app = typer.Typer(
@@ -61,7 +63,7 @@ def _options(
 
 
 def _add_stage(name: str, summary: str) -> None:
-    @app.command(name, help=summary)
+    @app.command(name, help=summary, rich_help_panel=ONE_BY_ONE)
     def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False, engine: Engine = None) -> None:
         result = _run_stage(name, config, set_, overwrite, engine=engine)
         if name == "plan":
@@ -77,12 +79,7 @@ def _run_stage(name: str, config: Path, overrides: list[str] | None, overwrite: 
     return run_stage(name, None, config, overrides=overrides or [], **how)
 
 
-for _name, _summary in STAGES.items():
-    if _name not in ("release", "verify"):
-        _add_stage(_name, _summary)
-
-
-@app.command(help=STAGES["release"])
+@app.command(help=STAGES["release"], rich_help_panel=RELEASE)
 def release(
     config: Config,
     set_: Overrides = None,
@@ -154,7 +151,7 @@ def release(
     show_release(made, rows, as_json, said, details)
 
 
-@app.command(help=STAGES["verify"])
+@app.command(help=STAGES["verify"], rich_help_panel=JUDGE)
 def verify(
     config: Config,
     set_: Overrides = None,
@@ -172,7 +169,7 @@ def verify(
     _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished, other_version=other_version)
 
 
-@app.command()
+@app.command(rich_help_panel=RELEASE)
 def history(
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="The output folder of a run.", show_default=False)],
     plot: Annotated[
@@ -193,7 +190,7 @@ def history(
         show(found.lines())
 
 
-@app.command()
+@app.command(rich_help_panel=HELPERS)
 def generate(
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many people, or stays.", show_default=False)],
     output: Annotated[
@@ -219,12 +216,11 @@ def generate(
     show([f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in {hierarchies}"])
 
 
-app.command()(audit)
-app.command()(explain)
-app.command()(fingerprint)
+for _command in (audit, explain, fingerprint):
+    app.command(rich_help_panel=JUDGE)(_command)
 
 
-@app.command()
+@app.command(rich_help_panel=RELEASE)
 def compare(
     config: Config,
     set_: Overrides = None,
@@ -276,7 +272,7 @@ def compare(
     comparison.require_all_hold()
 
 
-@app.command()
+@app.command(rich_help_panel=RELEASE)
 def suggest(
     table: TableName,
     output: Annotated[
@@ -314,7 +310,7 @@ def suggest(
     suggestion.write(file, overwrite)
 
 
-@app.command()
+@app.command(rich_help_panel=HELPERS)
 def hierarchy(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A run file (YAML), or a table.", show_default=False)],
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column.", show_default=False)],
@@ -359,7 +355,7 @@ def hierarchy(
         )
 
 
-@app.command("compile")
+@app.command("compile", rich_help_panel=HELPERS)
 def compile_(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FOLDER", help="By default that of NUMBA_CACHE_DIR, or ~/.cache.")
@@ -381,7 +377,7 @@ def compile_(
     show([f"kernels compiled: {compiled:,}; they are kept in {cache_folder()}"])
 
 
-@app.command()
+@app.command(rich_help_panel=HELPERS)
 def schema(
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="Where to write it; by default it is printed.")
@@ -397,7 +393,12 @@ def schema(
         output.write_text(schema_text(), encoding="utf-8")
 
 
-@app.command()
+@app.command(rich_help_panel=HELPERS)
 def version() -> None:
     """Show the version."""
     show([json.dumps({"tclose_spark": __version__})])
+
+
+for _name, _summary in STAGES.items():
+    if _name not in ("release", "verify"):
+        _add_stage(_name, _summary)

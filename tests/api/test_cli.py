@@ -17,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import __version__, cli
+from tclose_spark.cli import commands
 from tclose_spark.io.interrupts import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -503,3 +504,15 @@ def test_jobs_take_the_run_file_either_way(
 
 def test_the_version_is_reported(tclose: Command) -> None:
     assert tclose("--version") == (0, f"tclose {__version__}\n", "")
+
+
+def test_help_groups_the_commands_by_what_a_user_wants() -> None:
+    groups: dict[str, set[str]] = {}
+    for one in commands.app.registered_commands:
+        groups.setdefault(one.rich_help_panel, set()).add(one.name or one.callback.__name__)
+    assert groups == {
+        "Make a release": {"suggest", "compare", "release", "history"},
+        "Judge a table": {"audit", "explain", "verify", "fingerprint"},
+        "The stages of a release, one at a time": {"profile", "plan", "anonymize", "report", "publish"},
+        "Helpers": {"hierarchy", "generate", "compile", "schema", "version"},
+    }
