@@ -21,6 +21,7 @@ from tclose_spark.checks.gx_import import great_expectations
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import belongs_here, collect, schema_of, select
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.template_cache import template_cache
 
 CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
 MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables
@@ -202,7 +203,9 @@ def _page_view() -> Any:
     """The renderer of Data Docs: one for each process, since compiling its templates takes half a second."""
     from great_expectations.render.view import DefaultJinjaPageView
 
-    return DefaultJinjaPageView()
+    view = DefaultJinjaPageView()
+    view.env.bytecode_cache = template_cache()
+    return view
 
 
 def _self_contained(page: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tclose_spark.io.template_cache import template_cache
 from tclose_spark.table.writing import digits_apart
 
 DIGITS = 4
@@ -27,6 +28,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=template_cache(),
     )
     environment.filters |= {"number": number, "percent": percent, "utc": utc}
     return environment
