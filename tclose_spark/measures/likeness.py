@@ -65,7 +65,7 @@ def frequency_margins(classes: Histograms, level: Fraction) -> ExactArray:
     [0, -3]
     """
     bound = 2 * int(classes.sizes.max()) * max(level.numerator, level.denominator)
-    most = exact(np.maximum.reduceat(classes.counts, classes.starts), bound)
+    most = exact(classes.largest, bound)
     margins: ExactArray = level.denominator * exact(classes.sizes, bound) - level.numerator * most
     return margins
 
