@@ -155,7 +155,8 @@ def audit_table(
         tuples = [measures.tuples.criterion] if measures.tuples else []
         alike = _alike(classes, question, measures.quasi)
         strict = question.k if alike is None else None
-        figures = class_figures(classes, strict, measures.quasi, measures.judged, more=tuples, people=required)
+        of_whole = measures.judged if question.n is None else without_t(measures.judged)
+        figures = class_figures(classes, strict, measures.quasi, of_whole, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         notes += _unprotected_notes(question)
         if question.unjudged_person is not None:
@@ -291,12 +292,8 @@ def _guarantees(
     classes: Table, figures: ClassFigures, question: AuditQuestion, attributes: Sequence[JudgedAttribute]
 ) -> tuple[Guarantee, ...]:
     """The guarantees; with n, (n, t)-closeness is required, and t-closeness to the whole table only reported."""
-    if question.n is None:
-        return (*figures.guarantees, *figures.more)
-    reported = [
-        replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in figures.guarantees
-    ]
-    return (*reported, *[near.guarantee for near in near_supersets(classes, attributes, question.n)], *figures.more)
+    near = [] if question.n is None else near_supersets(classes, attributes, question.n)
+    return (*figures.guarantees, *(each.guarantee for each in near), *figures.more)
 
 
 def _alike(classes: Table, question: AuditQuestion, quasi: Sequence[JudgedQuasi]) -> Guarantee | None:

@@ -15,6 +15,7 @@ from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import Judge, JudgedAttribute
 from tclose_spark.requirements.likeness import judge_likeness, measure_delta, measure_divergence
 from tclose_spark.requirements.size import SizeJudge
+from tclose_spark.runfile.brought import find_requirement
 
 JUDGES: tuple[Callable[[JudgedAttribute], Judge | None], ...] = (
     judge_closeness,
@@ -35,7 +36,8 @@ def judges_of(a: JudgedAttribute) -> list[Judge]:
     """
     if a.tuples is not None:
         return [judge_closeness(a)]
-    return [judge for made in JUDGES if (judge := made(a)) is not None]
+    of_others = [find_requirement(one.key).judge(one, a) for one in a.settings.brought]
+    return [*(judge for made in JUDGES if (judge := made(a)) is not None), *of_others]
 
 
 def fields_of(attributes: Sequence[JudgedAttribute]) -> list[tuple[str, pa.DataType]]:

@@ -12,10 +12,14 @@ from tclose_spark.requirements.likeness import LIKENESS
 from tclose_spark.requirements.size import size_violation
 from tclose_spark.requirements.words import Entry, GuaranteeRow, Reached, Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.brought import FOUND
 
-OF_ATTRIBUTES = (CLOSENESS, *DIVERSITY, LIKENESS)
-WORDS = (CLOSENESS, JOINT, *DIVERSITY, LIKENESS)
-"""In the order of reports."""
+WORDS: tuple[Words, ...] = (CLOSENESS, *DIVERSITY, LIKENESS)
+
+
+def all_words() -> list[Words]:
+    """The words of requirements of one attribute, in the order of reports."""
+    return [*WORDS, *(one.words for one in FOUND.values())]
 
 
 def entries_of(
@@ -28,9 +32,9 @@ def entries_of(
     """
     found: dict[str, dict[str, Any]] = {"t": {}, "l": {}}
     for name, a in settings.items():
-        for words in OF_ATTRIBUTES:
+        for words in all_words():
             if words.always or words.required(a) is not None:
-                over = people[name][words.key] if name in people else None
+                over = people.get(name, {}).get(words.key)
                 entry = words.entry(a, reached[name][words.key], over)
                 section = found.setdefault(words.section, {})
                 section |= {name: {**section.get(name, {}), words.key: entry}} if words.by_kind else {name: entry}
@@ -39,9 +43,10 @@ def entries_of(
 
 def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, Entry]]]]:
     """(section, attribute, its words and entries) of the guarantees of a certificate."""
-    for section in dict.fromkeys(words.section for words in WORDS):
+    every = [CLOSENESS, JOINT, *all_words()[1:]]
+    for section in dict.fromkeys(words.section for words in every):
         for attribute, entry in (guarantees.get(section) or {}).items():
-            here = [words for words in WORDS if words.section == section]
+            here = [words for words in every if words.section == section]
             held = [(words, entry.get(words.key) if words.by_kind else entry) for words in here]
             yield section, attribute, [(words, one) for words, one in held if one is not None]
 
@@ -59,7 +64,7 @@ def rows_of(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]
 
 def recorded_of(guarantees: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The bounds that the history of a line keeps, by key and attribute."""
-    kept = [words for words in OF_ATTRIBUTES if words.recorded]
+    kept = [words for words in all_words() if words.recorded]
     found: dict[str, dict[str, Any]] = {words.key: {} for words in kept}
     for _, attribute, entries in entries_in(guarantees):
         for words, entry in entries:
@@ -75,14 +80,14 @@ def stricter(settings: Mapping[str, SensitiveAttribute], recorded: Mapping[str, 
     return [
         f"{words.section} of {name}"
         for name, a in settings.items()
-        for words in OF_ATTRIBUTES
+        for words in all_words()
         if words.is_stricter(a, recorded.get(words.key, {}).get(name))
     ]
 
 
 def words_of(measure: str) -> Words | None:
     """The words of a guarantee by the name of its measure, whatever it counts; None if it is of no attribute."""
-    return next((words for words in OF_ATTRIBUTES if measure.startswith(words.measure)), None)
+    return next((words for words in all_words() if measure.startswith(words.measure)), None)
 
 
 def violation(broken: Guarantee, classes: str) -> str:

@@ -90,7 +90,7 @@ class Words:
 
     def _figure(self, reached: Reached) -> dict[str, Any]:
         if self.exact:
-            return {"achieved": float(Fraction(reached["achieved"])), "achieved_exact": reached["achieved"]}
+            return {"achieved": float(Fraction(reached["achieved"])), "achieved_exact": str(reached["achieved"])}
         return {key: reached[key] for key in self.shown}
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
