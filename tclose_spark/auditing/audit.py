@@ -30,13 +30,12 @@ from tclose_spark.auditing.labels import judge_labels
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease
-from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee, class_figures
+from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedQuasi, class_table
+from tclose_spark.checks.classes.figures import ClassFigures, class_figures
 from tclose_spark.checks.classes.people import JudgedPeople, expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness, all_together, joint_attributes
-from tclose_spark.checks.expectations import Expectation, expect_some_rows, expectations_of
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.labels.wildcards import alike_guarantee
 from tclose_spark.checks.released_people import released_people
@@ -48,6 +47,10 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.storage.folders import private
 from tclose_spark.measures.disclosure.special_uniques import MOST_COMBINATIONS, SpecialUniques
 from tclose_spark.measures.supersets.box_search import MOST_BOXES
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.expectation import Expectation, expect_some_rows
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.release_form import COUNT
 from tclose_spark.runfile.text import count_spellings
@@ -150,7 +153,8 @@ def audit_table(
         tuples = [measures.tuples.criterion] if measures.tuples else []
         alike = _alike(classes, question, measures.quasi)
         strict = question.k if alike is None else None
-        figures = class_figures(classes, strict, measures.quasi, measures.judged, more=tuples, people=required)
+        of_whole = measures.judged if question.n is None else without_t(measures.judged)
+        figures = class_figures(classes, strict, measures.quasi, of_whole, more=tuples, people=required)
         notes += _tuple_notes(measures, inputs)
         notes += _unprotected_notes(question)
         if question.unjudged_person is not None:
@@ -280,12 +284,8 @@ def _guarantees(
     classes: Table, figures: ClassFigures, question: AuditQuestion, attributes: Sequence[JudgedAttribute]
 ) -> tuple[Guarantee, ...]:
     """The guarantees; with n, (n, t)-closeness is required, and t-closeness to the whole table only reported."""
-    if question.n is None:
-        return (*figures.guarantees, *figures.more)
-    reported = [
-        replace(g, required=None, classes=0, rows=0) if g.measure == "t-closeness" else g for g in figures.guarantees
-    ]
-    return (*reported, *[near.guarantee for near in near_supersets(classes, attributes, question.n)], *figures.more)
+    near = [] if question.n is None else near_supersets(classes, attributes, question.n)
+    return (*figures.guarantees, *(each.guarantee for each in near), *figures.more)
 
 
 def _alike(classes: Table, question: AuditQuestion, quasi: Sequence[JudgedQuasi]) -> Guarantee | None:

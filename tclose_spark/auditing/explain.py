@@ -15,7 +15,7 @@ from tclose_spark.auditing.greatest import greatest, values_of
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import ClassExplanation
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes, tally_schema
 from tclose_spark.engine.protocol import Table
@@ -23,6 +23,7 @@ from tclose_spark.engine.tables import collect, keep, map_batches, select, sessi
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.checks.classes.class_table import JudgedAttribute, judged_attribute
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.checks.labels.fitting import normal_texts
 from tclose_spark.checks.labels.listed_people import with_people
@@ -18,6 +17,7 @@ from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import read_hierarchies
 from tclose_spark.io.tables.check_columns import SUPPRESSED, check_readable
+from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.table.column_names.names import instead_of

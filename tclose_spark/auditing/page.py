@@ -20,10 +20,10 @@ from tclose_spark.auditing.views import (
     values_left,
 )
 from tclose_spark.checks.classes.cells import CellFigures
-from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
+from tclose_spark.requirements.criterion import Guarantee
 
 
 def audit_page(audit: AuditResult, name: str = "table") -> str:

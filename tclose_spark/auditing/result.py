@@ -14,12 +14,13 @@ from tclose_spark.table.writing import finite
 if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.background import BackgroundJoin
     from tclose_spark.auditing.attacks.exposures import Exposure
-    from tclose_spark.checks.classes.class_table import JudgedAttribute
-    from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+    from tclose_spark.checks.classes.figures import ClassFigures
     from tclose_spark.checks.classes.population import PopulationRisks
     from tclose_spark.checks.expectations import Expectation
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
+    from tclose_spark.requirements.criterion import Guarantee
+    from tclose_spark.requirements.judge import JudgedAttribute
     from tclose_spark.table.arrays import IntArray
 
 

@@ -19,13 +19,13 @@ from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.attacks.intersection_attack import Intersection
 from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
-from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
+from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.runfile.attributes import Recursive
 
 MOST_LINES = 30  # of values and of moves; --json has all

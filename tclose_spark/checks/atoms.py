@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.checks.problems import violation
@@ -18,6 +18,7 @@ from tclose_spark.checks.released_people import released_people
 from tclose_spark.engine.protocol import Mapper, Table
 from tclose_spark.engine.tables import collect, gather, keep, map_batches, schema_of, select, union
 from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.atoms import ATOM, ATOMS, SINCE, VALUES, hash_values, values_by_person
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.people import PERSON, whole_people

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tclose_spark.checks.classes.figures import Guarantee
-from tclose_spark.checks.classes.people import OVER_PEOPLE
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.wording import violation as words_of_violation
 from tclose_spark.runfile.spec import ReleaseSpec
 
 AS_A_CLASS = (
@@ -16,37 +16,7 @@ AS_A_CLASS = (
 
 def violation(broken: Guarantee, suppressed: bool = False) -> str:
     """A line on a requirement that the classes, or the suppressed rows, break."""
-    classes = AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)"
-    over = OVER_PEOPLE if broken.measure.endswith(OVER_PEOPLE) else ""
-    if broken.measure.startswith("k-anonymity"):
-        who = " people" if over else ""
-        return f"{classes} are smaller than k = {broken.required}{who}; the smallest has {broken.achieved}{who}"
-    if broken.measure.startswith("t-closeness"):
-        return (
-            f"{broken.attribute}: {classes} are farther than t = {broken.required}{over}; the worst is "
-            f"{float(broken.achieved):.6f}"
-        )
-    if broken.measure.startswith("recursive"):
-        return (
-            f"{broken.attribute}: {classes} are not recursive ({broken.required.c}, {broken.required.l})-diverse{over}"
-        )
-    if broken.measure.startswith("beta-likeness"):
-        return (
-            f"{broken.attribute}: {classes} have a value that is more than 1 + beta = {1 + broken.required} times as "
-            f"frequent as in the table{over}; the worst has beta = {float(broken.achieved):.6g}"
-        )
-    return (
-        f"{broken.attribute}: {classes} have less {broken.measure} than {broken.required}; the worst has "
-        f"{broken.achieved:.6g}"
-    )
-
-
-def unproven(broken: Guarantee) -> str:
-    """A line on the classes of an attribute without a superset that proves them."""
-    return (
-        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any natural superset that was "
-        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} away from its nearest"
-    )
+    return words_of_violation(broken, AS_A_CLASS if suppressed else f"{broken.classes} classes ({broken.rows} rows)")
 
 
 def too_coarse(spec: ReleaseSpec, name: str, classes: int, rows: int, reached: Fraction | float) -> str:

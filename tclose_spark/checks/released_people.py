@@ -11,13 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import Classes, ClassMeasure, JudgedAttribute
+from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
 from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judged_people, tally_people
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import columns_of, fields_of
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -49,9 +51,8 @@ class ReleasedPeople:
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
         classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
         columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": classes.sizes}
-        measures: list[ClassMeasure] = [*attributes, judged]
-        for measure in measures:
-            columns |= dict(zip((name for name, _ in measure.fields()), measure.of(classes), strict=True))
+        names = [name for name, _ in (*fields_of(attributes), *judged.fields())]
+        columns |= dict(zip(names, (*columns_of(attributes, classes.marginals), *judged.of(classes)), strict=True))
         return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes, judged)
 
     def require_rows(self, released: Fingerprint, recorded: str | None) -> None:

@@ -20,14 +20,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, JudgedQuasi, class_fields, measure_column
-from tclose_spark.checks.classes.figures import PARTS, Guarantee
+from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_fields
+from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally
-from tclose_spark.checks.expectations import Expectation, expect_present
 from tclose_spark.checks.labels.regions import BEST, BoxProofs, open_classes
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.supersets.box_search import MOST_BOXES, ProofTarget
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.expectation import Expectation, expect_present
+from tclose_spark.requirements.judge import JudgedAttribute, measure_column
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.dictionaries import group_equal
 

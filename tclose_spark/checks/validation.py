@@ -16,12 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from tclose_spark.checks.expectations import Expectation
 from tclose_spark.checks.gx_import import great_expectations
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import belongs_here, collect, schema_of, select
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.template_cache import template_cache
+from tclose_spark.requirements.expectation import Expectation
 
 CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
 MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables

@@ -10,22 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.checks.atoms import JudgedLine, Line, judge_line
-from tclose_spark.checks.classes.class_table import (
-    ClassMeasure,
-    JudgedAttribute,
-    JudgedQuasi,
-    class_table,
-    judged_attribute,
-)
+from tclose_spark.checks.classes.class_table import ClassMeasure, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import ClassFigures, class_figures
-from tclose_spark.checks.classes.people import OVER_PEOPLE, expect_people
+from tclose_spark.checks.classes.people import expect_people
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.classes.suppressed import SuppressedRows, input_listing, suppressed_class
 from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, growing_tuples, joint_attributes
 from tclose_spark.checks.classes.weights import release_weights
 from tclose_spark.checks.classes.worst import worst_classes
-from tclose_spark.checks.expectations import expect_rows, expectations_of
 from tclose_spark.checks.forms import GROUP_OF_ROWS, FormedRows, WrittenTable, not_in_classes, read_formed
 from tclose_spark.checks.labels.loss import (
     judged_quasi,
@@ -35,7 +28,7 @@ from tclose_spark.checks.labels.loss import (
     published_columns,
 )
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
-from tclose_spark.checks.problems import too_coarse, unproven, violation
+from tclose_spark.checks.problems import too_coarse, violation
 from tclose_spark.checks.profiles.judge_profile import judge_profile
 from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS, Populations
 from tclose_spark.checks.pseudonyms import require_pseudonyms
@@ -54,6 +47,11 @@ from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_a
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.measures.distances.least import least_distance
 from tclose_spark.measures.loss.information_loss import NoLabelError
+from tclose_spark.requirements.criterion import OVER_PEOPLE
+from tclose_spark.requirements.expectation import expect_rows
+from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
+from tclose_spark.requirements.registry import expectations_of, judges_of
+from tclose_spark.requirements.supersets import unproven
 from tclose_spark.runfile.attributes import EvenPlaces
 from tclose_spark.runfile.population import THRESHOLD
 from tclose_spark.runfile.release_form import GROUP
@@ -64,12 +62,7 @@ from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.people import People
 from tclose_spark.table.places import places_of
-from tclose_spark.table.writing import finite, listing
-
-MEASURED = {"delta": "delta-disclosure", "divergence": "KL divergence"}
-"""Measures that no run file requires, by their key in the figures of an attribute."""
-DIGITS = 9
-"""Of these measures: processors compute logarithms with different last digits."""
+from tclose_spark.table.writing import listing
 
 
 @dataclass(frozen=True)
@@ -471,38 +464,18 @@ def _of_attributes(figures: ClassFigures, attributes: Sequence[JudgedAttribute])
     """What the classes achieve, by attribute."""
     counted = {"homogeneous": figures.homogeneous, "similar": figures.similar, "unlike": figures.unlike}
     return {
-        a.name: {**_reached(figures, a), **{what: vars(found[a.name]) for what, found in counted.items()}}
+        a.name: {
+            "reached": _reached(figures, a),
+            **{what: vars(found[a.name]) for what, found in counted.items()},
+        }
         for a in attributes
     }
 
 
 def _reached(figures: ClassFigures, a: JudgedAttribute, over: str = "") -> dict[str, Any]:
-    """What the classes achieve in one attribute. over: the end of the measures' names."""
-    reached = {g.measure.removesuffix(over): g for g in figures.guarantees if g.attribute == a.name}
-    if over:
-        reached = {m: g for m, g in reached.items() if g.measure.endswith(over)}
-    entry: dict[str, Any] = {
-        "emd": str(reached["t-closeness"].achieved),
-        **({"emd_holds": reached["t-closeness"].holds} if over else {}),
-    }
-    if a.tuples is not None:
-        return entry
-    entry |= {
-        "distinct": reached["distinct l-diversity"].achieved,
-        "entropy": reached["entropy l-diversity"].achieved,
-    }
-    if a.settings.l.entropy is not None:
-        entry["entropy_holds"] = reached["entropy l-diversity"].holds
-    if a.settings.l.recursive is not None:
-        entry["recursive_holds"] = reached["recursive (c, l)-diversity"].achieved
-    if a.settings.l.frequency is not None:
-        frequency = reached["frequency l-diversity"]
-        entry |= {"frequency": frequency.achieved, "frequency_holds": frequency.holds}
-    if a.settings.beta is not None:
-        entry |= {"beta": str(reached["beta-likeness"].achieved), "beta_holds": reached["beta-likeness"].holds}
-    if not over:
-        entry |= {key: finite(round(reached[measure].achieved, DIGITS)) for key, measure in MEASURED.items()}
-    return entry
+    """What the classes achieve in one attribute, by the key of each judge. over: the end of the measures' names."""
+    found = ((judge, figures.of(judge.measure + over, a.name)) for judge in judges_of(a))
+    return {judge.key: judge.reached(guarantee) for judge, guarantee in found if guarantee is not None}
 
 
 def _growth(figures: ClassFigures, tuples: Sequence[TupleCloseness]) -> list[dict[str, Any]]:

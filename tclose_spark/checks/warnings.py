@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import NOTHING
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.measures.distances.least import fewest_rows
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.text import count_spellings
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"

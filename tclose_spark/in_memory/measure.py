@@ -19,7 +19,7 @@ from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.measures.distances.ground_distances import GroundDistance, maximum
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.supersets.box_search import ProofTarget
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, reaches
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
@@ -106,7 +106,7 @@ def measure(
         [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
     ]
     smallest, *more = [int(part[0].sizes.min()) for part in tallied]
-    diverse = all(is_diverse([part[i] for part in tallied], a, distances[i].table) for i, a in enumerate(sensitive))
+    diverse = all(a.needs.hold([part[i] for part in tallied], distances[i].table) for i, a in enumerate(sensitive))
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
     return Figures(

@@ -15,12 +15,11 @@ their union.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.table.arrays import WIDEST, ExactArray, FloatArray, IntArray, exact
+from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 
 
 def largest_rises(table: IntArray, classes: Histograms) -> tuple[ExactArray, ExactArray]:
@@ -65,7 +64,7 @@ def frequency_margins(classes: Histograms, level: Fraction) -> ExactArray:
     [0, -3]
     """
     bound = 2 * int(classes.sizes.max()) * max(level.numerator, level.denominator)
-    most = exact(np.maximum.reduceat(classes.counts, classes.starts), bound)
+    most = exact(classes.largest, bound)
     margins: ExactArray = level.denominator * exact(classes.sizes, bound) - level.numerator * most
     return margins
 
@@ -99,27 +98,3 @@ def _logarithms(table: IntArray, classes: Histograms) -> FloatArray:
         shares = classes.counts / np.repeat(classes.sizes, classes.entries_of) / (table / table.sum())[classes.values]
     result: FloatArray = np.log(shares)
     return result
-
-
-def caps(table: IntArray, beta: Fraction | None, level: Fraction | None, largest: int) -> tuple[IntArray, IntArray]:
-    """(p, d) of each value, both shape (m,): a class of s records may have c of them with c d <= s p. Both products
-    fit in 64 bits for classes of up to `largest` records. A cap of more digits is rounded down. p = 1 and d = 0 allow
-    anything.
-
-    >>> [part.tolist() for part in caps(np.array([1, 3, 4]), Fraction(1), Fraction(2), largest=8)]
-    [[1, 1, 1], [4, 2, 2]]
-    """
-    n, most, of = int(table.sum()), np.full(len(table), 1, dtype=object), np.full(len(table), 1, dtype=object)
-    limits: list[tuple[Any, int]] = (
-        [] if beta is None else [((1 + beta).numerator * table.astype(object), (1 + beta).denominator * n)]
-    )
-    limits += [] if level is None else [(level.denominator, level.numerator)]
-    for share, whole in limits:
-        less = (share * of < most * whole).astype(bool)
-        most, of = np.where(less, share, most), np.where(less, whole, of)
-    common, widest = np.gcd(most, of), WIDEST // max(largest, 1)
-    most, of = most // common, of // common
-    wide = (of > widest).astype(bool)
-    most, of = np.where(wide, most * widest // of, most), np.where(wide, widest, of)
-    free = (most >= of).astype(bool)
-    return np.where(free, 1, most).astype(np.int64), np.where(free, 0, of).astype(np.int64)

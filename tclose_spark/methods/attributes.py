@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures import diversity, likeness
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
     GroundDistance,
@@ -23,7 +22,8 @@ from tclose_spark.measures.distances.ground_distances import (
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, Diversity, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.requirements.planning import Needs, needs_of
+from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
@@ -86,11 +86,10 @@ class ResolvedSensitive:
     hierarchy: for a hierarchical distance.
     distance: the ground distance over the whole table's distribution.
     t: as a fraction; None if the distance is only measured.
-    l: the required kinds of l-diversity.
+    needs: what else classes need of it.
     bins: of an ordered attribute, for methods that use them.
     order: for a domain of the present values, how they are ordered; None for a given domain.
     of: the attributes whose tuple it is; empty for a column.
-    beta: of beta-likeness; None if it is not required.
     """
 
     column: int
@@ -98,21 +97,15 @@ class ResolvedSensitive:
     hierarchy: Hierarchy | None
     distance: GroundDistance
     t: Fraction | None
-    l: Diversity  # noqa: E741 - the field's name for it
+    needs: Needs
     bins: Bins | None
     order: Literal["value", "frequency"] | None = None
     of: tuple[str, ...] = ()
-    beta: Fraction | None = None
-
-    @property
-    def has_caps(self) -> bool:
-        """Whether some value may only have a share of a class."""
-        return self.beta is not None or self.l.frequency is not None
 
     @property
     def is_conditioned(self) -> bool:
-        """Whether an l or a beta is required."""
-        return self.beta is not None or self.l != Diversity()
+        """Whether more than k and t is required."""
+        return self.needs != Needs()
 
     @property
     def name(self) -> str:
@@ -125,8 +118,9 @@ class ResolvedSensitive:
             return self, codes
         places = self.distance.places
         counts = sum_at(places, self.distance.table, int(places[-1]) + 1)
+        distance, needs = OrderedDistance(counts), self.needs.recoded(places)
         domain = SensitiveDomain(self.name, tuple(map(str, range(len(counts)))), tuple(counts.tolist()))
-        return replace(self, domain=domain, distance=OrderedDistance(counts), order=None), places[codes]
+        return replace(self, domain=domain, distance=distance, order=None, needs=needs), places[codes]
 
     def beside(self, counts: IntArray, classes: Histograms) -> tuple[GroundDistance, Histograms]:
         """(the distance over the domain of a part of the table's rows, classes by the codes of that domain).
@@ -173,7 +167,7 @@ class ResolvedAttributes:
     nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
         The whole table is one, so the classes of a method that ignores nt hold.
     people: if people are counted: see `methods.people`.
-    likened: rows of each cell of the table that beta compares classes with, if this is not the one of `cell_rows`.
+    likened: rows of each cell of the table that caps compare classes with, if this is not the one of `cell_rows`.
     """
 
     rows: int
@@ -204,10 +198,9 @@ class ResolvedAttributes:
                     hierarchy=hierarchies.get(d.name),
                     distance=distance_of(sensitive[d.name], d, hierarchies.get(d.name)),
                     t=sensitive[d.name].t,
-                    l=sensitive[d.name].l,
+                    needs=needs_of(sensitive[d.name], d),
                     bins=sensitive[d.name].bins,
                     order=_order_of(sensitive[d.name]),
-                    beta=sensitive[d.name].beta,
                 )
                 for i, d in enumerate(profile.sensitive)
             ),
@@ -246,7 +239,7 @@ class ResolvedAttributes:
             hierarchy=None,
             distance=EqualDistance(counts),
             t=joint.t,
-            l=Diversity(),
+            needs=Needs(),
             bins=None,
             of=joint.attributes,
         )
@@ -259,11 +252,11 @@ class ResolvedAttributes:
 
     @property
     def likened_rows(self) -> IntArray:
-        """Rows of each cell of the table that beta compares classes with, shape (cells,)."""
+        """Rows of each cell of the table that caps compare classes with, shape (cells,)."""
         return self.cell_rows if self.likened is None else self.likened
 
     def likened_table(self, a: ResolvedSensitive, rows: IntArray | None = None) -> IntArray:
-        """The counts by value that beta compares classes with, shape (m,). rows: by cell, if not `likened_rows`."""
+        """The counts by value that caps compare classes with, shape (m,). rows: by cell, if not `likened_rows`."""
         rows = self.likened_rows if rows is None else rows
         return np.bincount(self.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
 
@@ -319,33 +312,3 @@ def too_far(distance: GroundDistance, numerators: ExactArray, t: Fraction, sizes
     bound = 4 * unit * int(sizes.max()) * max(t.numerator, t.denominator)
     far = t.denominator * exact(numerators, bound) > t.numerator * unit * exact(sizes, bound)
     return far.astype(bool)
-
-
-def are_diverse(classes: Histograms, attribute: ResolvedSensitive, table: IntArray) -> NDArray[np.bool_]:
-    """Whether each class has the required l-diversity and beta-likeness, exactly, shape (groups,).
-
-    table: the counts by value that beta compares classes with, shape (m,).
-    """
-    required = attribute.l
-    diverse = diversity.distinct(classes) >= (required.distinct or 1)
-    if required.entropy is not None:
-        diverse &= diversity.entropy_margins(classes, required.entropy) >= 0
-    if required.recursive is not None:
-        margins = diversity.recursive_margins(classes, required.recursive.c, required.recursive.l)
-        diverse &= (margins > 0).astype(np.bool_)
-    return diverse & are_capped(classes, attribute, table)
-
-
-def are_capped(classes: Histograms, attribute: ResolvedSensitive, table: IntArray) -> NDArray[np.bool_]:
-    """Whether each class has the required frequency l-diversity and beta-likeness. table: see `are_diverse`."""
-    capped, level = np.ones(classes.groups, dtype=np.bool_), attribute.l.frequency
-    if level is not None:
-        capped &= (likeness.frequency_margins(classes, level) >= 0).astype(np.bool_)
-    if attribute.beta is not None:
-        capped &= (likeness.likeness_margins(table, classes, attribute.beta) >= 0).astype(np.bool_)
-    return capped
-
-
-def is_diverse(parts: Iterable[Histograms], attribute: ResolvedSensitive, table: IntArray) -> bool:
-    """Whether all classes have the required l-diversity and beta-likeness. table: see `are_diverse`."""
-    return all(are_diverse(part, attribute, table).all() for part in parts)

@@ -13,6 +13,7 @@ import numpy as np
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.least import fewest_rows
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.requirements.planning import Cap
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
 from tclose_spark.table.arrays import IntArray
@@ -78,25 +79,24 @@ def require_rows(k: int, attributes: ResolvedAttributes) -> None:
 
 
 def require_frequencies(attributes: ResolvedAttributes) -> None:
-    """Raises UnreachableError if the most frequent value of the whole table is too frequent for a frequency l."""
+    """Raises UnreachableError if a value of the whole table is too frequent for a cap on its share."""
     for a in attributes.sensitive:
-        _require_frequency(attributes, a)
+        for cap in a.needs.caps:
+            if not cap.of_table:
+                _require_frequency(attributes, a, cap)
 
 
-def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive) -> None:
-    if a.l.frequency is None:
-        return
-    counted: dict[str, Any] = {"rows": attributes.cell_rows}
+def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive, cap: Cap) -> None:
+    counted, which = dict[str, Any](rows=attributes.cell_rows), "most frequent" if cap.at is None else "capped"
     if attributes.people is not None:
         counted["people"] = attributes.cell_rows * attributes.people.share
     for what, weights in counted.items():
-        most = float(np.bincount(attributes.cells[:, a.column], weights).max())
-        reached = Fraction(float(weights.sum())) / Fraction(most)
-        if reached < a.l.frequency * (1 if what == "rows" else 1 + ROUNDING):
+        rows = np.bincount(attributes.cells[:, a.column], weights, len(a.domain.values))
+        reached = Fraction(float(weights.sum())) / Fraction(float(rows.max() if cap.at is None else rows[cap.at]) or 1)
+        if reached < 1 / cap.share * (1 if what == "rows" else 1 + ROUNDING):
             raise UnreachableError(
-                f"attributes.sensitive_attributes.{a.name}.l.frequency is {float(a.l.frequency):g}, but the most "
-                f"frequent value, or place of a domain, has one in {float(reached):.6f} of all {what}; no release of "
-                "all rows reaches more"
+                f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the {which} value, or place "
+                f"of a domain, has one in {float(reached):.6f} of all {what}; no release of all rows reaches more"
             )
 
 

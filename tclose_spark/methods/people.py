@@ -19,7 +19,7 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive, are_diverse
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.domains import remaining_values
 
@@ -49,11 +49,10 @@ class PeopleRequirement:
                 shares: Any = rows * people.share[cell]
                 classes = Histograms.tally(group, values, shares, groups, len(a.domain.values))
                 broken |= distance.distances(classes) > float(a.t) - MARGIN
-            if a.l.entropy is not None or a.l.recursive is not None:
+            if a.needs.mixed:
                 firsts, some = self._firsts(a, group, cell, rows)
-                of_firsts = replace(a, l=a.l.model_copy(update={"frequency": None}), beta=None)
-                broken[some] |= ~are_diverse(firsts, of_firsts, a.distance.table)
-            if a.has_caps:
+                broken[some] |= ~replace(a.needs, caps=()).are_met(firsts, a.distance.table)
+            if a.needs.caps:
                 shares = rows * people.share[cell]
                 classes = Histograms.tally(group, values, shares, groups, len(a.domain.values))
                 most = self.largest_shares(a, MARGIN, cell_rows)[classes.values]
@@ -66,9 +65,9 @@ class PeopleRequirement:
         people = np.bincount(group, weights=rows * self._people.first[cell], minlength=groups)
         poor: NDArray[np.bool_] = people < self.k
         for a in self.attributes.sensitive:
-            if (a.l.distinct or 1) > 1:
+            if a.needs.least_values > 1:
                 firsts, some = self._firsts(a, group, cell, rows)
-                poor[some] |= diversity.distinct(firsts) < (a.l.distinct or 1)
+                poor[some] |= diversity.distinct(firsts) < a.needs.least_values
         return poor
 
     def largest_shares(self, a: ResolvedSensitive, margin: float, cell_rows: IntArray | None = None) -> FloatArray:
@@ -77,9 +76,12 @@ class PeopleRequirement:
         """
         rows = self.attributes.likened_rows if cell_rows is None else cell_rows
         table = np.bincount(self.attributes.cells[:, a.column], rows * self._people.share, len(a.domain.values))
-        most = np.full(len(table), np.inf if a.l.frequency is None else float(1 / a.l.frequency))
-        if a.beta is not None:
-            most = np.minimum(most, float(1 + a.beta) * table / table.sum())
+        most = np.full(len(table), np.inf)
+        for cap in a.needs.caps:
+            share = float(cap.share) * (table if cap.of_table else np.ones(len(table)))
+            share = share / table.sum() if cap.of_table else share
+            capped = slice(None) if cap.at is None else cap.at
+            most[capped] = np.minimum(most, share)[capped]
         return np.where(most < 1, most * (1 - margin), np.inf)
 
     def distances(self, cell_rows: IntArray | None = None) -> list[GroundDistance]:
@@ -135,11 +137,12 @@ def with_remaining_values(attributes: ResolvedAttributes, rows: IntArray) -> Res
             continue
         counts = np.bincount(attributes.cells[:, a.column], rows, len(a.domain.values)).astype(np.int64)
         left = remaining_values(a.domain, counts, a.order)
-        code = np.zeros(len(counts), dtype=np.int64)
+        code = np.full(len(counts), -1, dtype=np.int64)
         code[left] = np.arange(len(left))
-        cells[:, a.column] = code[attributes.cells[:, a.column]]
+        cells[:, a.column] = np.maximum(code, 0)[attributes.cells[:, a.column]]
         values = tuple(a.domain.values[i] for i in left)
-        sensitive.append(replace(a, domain=replace(a.domain, values=values, counts=tuple(counts[left].tolist()))))
+        domain = replace(a.domain, values=values, counts=tuple(counts[left].tolist()))
+        sensitive.append(replace(a, domain=domain, needs=a.needs.recoded(code)))
     return replace(attributes, cells=cells, sensitive=tuple(sensitive))
 
 

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+from tclose_spark.requirements.closeness import JOINT
+from tclose_spark.requirements.supersets import near_entry
+from tclose_spark.requirements.wording import entries_of
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.distances import DEFAULT
@@ -216,47 +219,22 @@ def _guarantees(
     from_whole: whether t limits the distance from the whole table; otherwise that distance is only measured.
     people: what classes achieve over people, if they are counted.
     """
-    required, over = spec.attributes.sensitive_attributes, people["attributes"]
-    betas = {
-        name: _likeness(a.beta, attributes[name], over.get(name)) for name, a in required.items() if a.beta is not None
-    }
     k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
     if "smallest_class" in people:
         k["over_people"] = {"achieved": people["smallest_class"]}
     if spec.privacy.alpha is not None:
         k["chosen"] = {"objective": "alpha * t + (1 - alpha) * NCP", "alpha": str(spec.privacy.alpha)}
-    return {
-        "k": k,
-        "t": {
-            name: {
-                **_closeness(a.distance, a.t if from_whole else None, Fraction(attributes[name]["emd"])),
-                **({"over_people": _closeness_over_people(over[name])} if name in over else {}),
-            }
-            for name, a in required.items()
-        },
-        "l": {
-            name: entry for name, a in required.items() if (entry := _diversity(a, attributes[name], over.get(name)))
-        },
-        **({"beta": betas} if betas else {}),
-    }
+    required = spec.attributes.sensitive_attributes
+    if not from_whole:
+        required = {name: a.model_copy(update={"t": None}) for name, a in required.items()}
+    reached = {name: found["reached"] for name, found in attributes.items()}
+    return {"k": k, **entries_of(required, reached, people["attributes"])}
 
 
 def _near(spec: ReleaseSpec, n: int, achieved: Mapping[str, Any]) -> dict[str, Any]:
-    """(n, t)-closeness by sensitive attribute with a t: the largest distance of a class from the superset that proves
-    it, and the number of classes that each kind of superset proves first.
-    """
+    """(n, t)-closeness by sensitive attribute with a t."""
     settings = spec.attributes.sensitive_attributes
-    return {
-        name: {
-            "n": n,
-            "distance": settings[name].distance,
-            "required": float(t),
-            "required_exact": str(t),
-            **figures,
-        }
-        for name, figures in achieved.items()
-        if (t := settings[name].t) is not None
-    }
+    return {name: near_entry(settings[name], n, found) for name, found in achieved.items()}
 
 
 def _risks(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -359,9 +337,9 @@ def _information(figures: Mapping[str, Any], settings: Mapping[str, SensitiveAtt
     found: dict[str, Any] = {
         "attributes": {
             name: {
-                "kl_divergence": figures["attributes"][name]["divergence"],
+                "kl_divergence": figures["attributes"][name]["reached"]["divergence"]["achieved"],
                 "delta_disclosure": {
-                    "largest": figures["attributes"][name]["delta"],
+                    "largest": figures["attributes"][name]["reached"]["delta"]["achieved"],
                     "infinite": figures["attributes"][name]["unlike"],
                 },
                 **({} if one.distance == DEFAULT else {"similar": figures["attributes"][name]["similar"]}),
@@ -381,72 +359,13 @@ def _information(figures: Mapping[str, Any], settings: Mapping[str, SensitiveAtt
 
 def _joint(spec: ReleaseSpec, achieved: Mapping[str, Any], people: Mapping[str, Any]) -> dict[str, Any]:
     """The closeness of the tuples that the run file requires, by name."""
-    over = people["attributes"]
-    return {
-        one.name: {
-            "attributes": list(one.attributes),
-            **_closeness("equal", one.t, Fraction(achieved[one.name]["emd"])),
-            **({"over_people": _closeness_over_people(over[one.name])} if one.name in over else {}),
-        }
-        for one in spec.privacy.joint or ()
-    }
+    found, over = {}, people["attributes"]
+    for one in spec.privacy.joint or ():
+        counted = over[one.name]["t"] if one.name in over else None
+        entry = JOINT.entry(one.as_attribute, achieved[one.name]["t"], counted)
+        found[one.name] = {"attributes": list(one.attributes), **entry}
+    return found
 
 
 def _exactly(achieved: str) -> dict[str, Any]:
     return {"achieved": float(Fraction(achieved)), "achieved_exact": achieved}
-
-
-def _closeness(distance: str, t: Fraction | None, achieved: Fraction) -> dict[str, Any]:
-    return {
-        "distance": distance,
-        "required": None if t is None else float(t),
-        "required_exact": None if t is None else str(t),
-        "achieved": float(achieved),
-        "achieved_exact": str(achieved),
-    }
-
-
-def _closeness_over_people(achieved: Mapping[str, Any]) -> dict[str, Any]:
-    return {"achieved": float(Fraction(achieved["emd"])), "holds": achieved["emd_holds"]}
-
-
-def _likeness(beta: Fraction, achieved: Mapping[str, Any], over_people: Mapping[str, Any] | None) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "required": float(beta),
-        "required_exact": str(beta),
-        "achieved": float(Fraction(achieved["beta"])),
-        "achieved_exact": achieved["beta"],
-    }
-    if over_people is not None:
-        reached = float(Fraction(over_people["beta"]))
-        entry["over_people"] = {"achieved": reached, "holds": over_people["beta_holds"]}
-    return entry
-
-
-def _diversity(
-    settings: SensitiveAttribute, achieved: Mapping[str, Any], over_people: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    entry: dict[str, Any] = {}
-    if settings.l.distinct is not None:
-        entry["distinct"] = {"required": settings.l.distinct, "achieved": achieved["distinct"]}
-    if settings.l.entropy is not None:
-        entry["entropy"] = {
-            "required": float(settings.l.entropy),
-            "achieved": achieved["entropy"],
-            "holds": achieved["entropy_holds"],
-        }
-    if settings.l.recursive is not None:
-        entry["recursive"] = {
-            "required": {"c": str(settings.l.recursive.c), "l": settings.l.recursive.l},
-            "holds": achieved["recursive_holds"],
-        }
-    if settings.l.frequency is not None:
-        entry["frequency"] = {
-            "required": float(settings.l.frequency),
-            "achieved": achieved["frequency"],
-            "holds": achieved["frequency_holds"],
-        }
-    if over_people is not None:
-        for kind, of_people in _diversity(settings, over_people).items():
-            entry[kind]["over_people"] = {key: value for key, value in of_people.items() if key != "required"}
-    return entry

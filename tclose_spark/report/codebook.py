@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from tclose_spark.report.page import number, percent
+from tclose_spark.report.page import percent
 from tclose_spark.runfile.release_form import COUNT
+from tclose_spark.table.writing import number
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
 """What the intervals of a quasi-identifier are of, by its type."""

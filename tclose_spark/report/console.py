@@ -6,7 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tclose_spark.table.writing import digits_apart
+from tclose_spark.requirements.size import size_line
+from tclose_spark.requirements.supersets import near_lines
+from tclose_spark.requirements.wording import entries_in
+from tclose_spark.requirements.words import distances_text
+
+DISTANCES = ("t", "joint")
+"""The sections of guarantees that come before the others."""
 
 
 def certificate_lines(
@@ -67,26 +73,17 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         *_suppressed(certificate),
         *_earlier(certificate),
         ("classes", f"{release['classes']:,}"),
-        ("k", f"requested {guarantees['k']['required']}, achieved {_achieved(guarantees['k'], '')}"),
+        size_line(guarantees["k"]),
     ]
-    for name, t in guarantees["t"].items():
-        lines.append((f"t of {name} ({t['distance']})", _distances(t)))
-    for name, t in guarantees.get("joint", {}).items():
-        lines.append((f"joint t of {name} ({t['distance']})", _distances(t)))
+    others: list[tuple[str, str]] = []
+    for section, name, entries in entries_in(guarantees):
+        found = lines if section in DISTANCES else others
+        found += [words.line(name, entry) for words, entry in entries]
     for name, nt in guarantees.get("nt", {}).items():
-        by = nt["classes"]
-        lines += [
-            (f"(n, t) of {name}", f"n {nt['n']:,}, {_distances(nt)}"),
-            ("  classes near to", f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"),
-        ]
+        lines += near_lines(name, nt)
     for name, attribute in certificate["attributes"]["sensitive"].items():
         lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
-    for name, kinds in guarantees["l"].items():
-        lines += [
-            (f"l of {name} ({kind})", f"requested {l_['required']}, achieved {_achieved(l_, '')}")
-            for kind, l_ in kinds.items()
-        ]
-    lines += [(f"beta of {name}", _distances(beta)) for name, beta in guarantees.get("beta", {}).items()]
+    lines += others
     loss = certificate["utility"]["ncp"]
     return [
         *lines,
@@ -101,24 +98,6 @@ def _precision(quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]) -> I
     for name in quasi:
         if found := precision.get(name) or precision.get(f"{name}_min"):
             yield f"precision of {name}", found
-
-
-def _distances(t: Mapping[str, Any]) -> str:
-    """The requested and the achieved distance, with 6 digits, or with as many as it takes for them to differ."""
-    required = t["required"]
-    if required is None:
-        return f"not requested, achieved {_achieved(t, '.6f')}"
-    both = (t["achieved"], t.get("over_people", t)["achieved"])
-    digits = max(digits_apart(achieved, required, 6) for achieved in both)
-    requested = f"{required:.{digits}f}".rstrip("0").rstrip(".")
-    return f"requested {requested}, achieved {_achieved(t, f'.{digits}f')}"
-
-
-def _achieved(guarantee: Mapping[str, Any], form: str) -> str:
-    """What classes achieve, over people first if they are counted."""
-    rows = format(guarantee.get("achieved", "yes"), form)
-    people = guarantee.get("over_people")
-    return rows if people is None else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
 
 
 def _people(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -149,7 +128,7 @@ def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     distances = suppressed.get("guarantees", {"t": {}})["t"].items()
     return [
         ("suppressed rows", rows),
-        *[(f"t of {name}, suppressed", _distances(t)) for name, t in distances],
+        *[(f"t of {name}, suppressed", distances_text(t)) for name, t in distances],
     ]
 
 

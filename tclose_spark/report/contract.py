@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from tclose_spark.report.codebook import CodebookEntry, codebook_entries
-from tclose_spark.report.html import GuaranteeRow, first_page
+from tclose_spark.report.html import first_page
+from tclose_spark.requirements.words import GuaranteeRow
 
 VERSION = "v3.1.0"
 """Of the standard."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
-from tclose_spark.measures.diversity import readable_entropy
 from tclose_spark.report.codebook import codebook_entries
-from tclose_spark.report.page import number, render
+from tclose_spark.report.page import render
 from tclose_spark.report.sections import (
     class_sizes,
     closeness_of_all,
@@ -18,34 +16,15 @@ from tclose_spark.report.sections import (
     precision_of,
     worst_class,
 )
-from tclose_spark.runfile.distances import DISTANCES
+from tclose_spark.requirements.size import size_rows
+from tclose_spark.requirements.supersets import near_row
+from tclose_spark.requirements.wording import rows_of
+from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
 from tclose_spark.runfile.population import ADVERSARIES, FIGURES
+from tclose_spark.table.writing import number
 
-MARK, BAR = 100, 150  # the width of a guarantee's bar up to the requirement, and in all
-
-OVER_PEOPLE = ", over people"
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
 """What classes are compared with if rows are suppressed, by `privacy.of`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GuaranteeRow:
-    """A row of the table of guarantees.
-
-    exact_required, exact_achieved: fractions, "" if the figures themselves are exact.
-    bar: filled units of BAR, None if there is nothing to compare.
-    met: None if nothing is required.
-    """
-
-    name: str
-    attribute: str
-    meaning: str
-    required: str
-    achieved: str
-    met: bool | None
-    bar: float | None = None
-    exact_required: str = ""
-    exact_achieved: str = ""
 
 
 def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> str:
@@ -71,7 +50,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         replace(row, meaning=row.meaning + places.get(row.attribute, "")) if row.name == "t-closeness" else row
         for row in _guarantees(guarantees, whole)
     ]
-    rows += [_near(name, nt, whole, certificate["release"]["classes"]) for name, nt in near.items()]
+    rows += [near_row(name, nt, whole, release["classes"]) for name, nt in near.items()]
     of_class = (suppressed or {}).get("guarantees")
     risks = [*_risks(certificate.get("risks", {}))]
     of_suppressed = [replace(row, meaning="") for row in _guarantees(of_class, whole)] if of_class else []
@@ -173,151 +152,9 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     }
 
 
-def _filled(figure: Mapping[str, Any]) -> float:
-    """The filled units of a bar that has the requirement at MARK."""
-    achieved, required = figure["achieved"], figure["required"]
-    if required == 0:
-        return BAR if achieved else 0.0
-    return round(min(BAR, MARK * float(achieved) / float(required)), 2)
-
-
-def _guarantees(guarantees: Mapping[str, Any], whole: str) -> Iterator[GuaranteeRow]:
-    """A row for k, each t and each l. whole: what distances are measured from."""
-    k = guarantees["k"]
-    if "over_people" in k:
-        people = {**k, **k["over_people"]}
-        yield _at_least(
-            "k-anonymity", "", "people in the smallest class", people, met=people["achieved"] >= people["required"]
-        )
-    yield _at_least("k-anonymity", "", "rows in the smallest class", k, met=k["achieved"] >= k["required"])
-    for attribute, t in guarantees["t"].items():
-        yield _closeness(attribute, t, whole)
-        if "over_people" in t:
-            yield _closeness_over_people(attribute, t, whole)
-    for tuple_, t in guarantees.get("joint", {}).items():
-        yield _of_tuple(_closeness(tuple_, t, whole))
-        if "over_people" in t:
-            yield _of_tuple(_closeness_over_people(tuple_, t, whole))
-    for attribute, kinds in (guarantees.get("l") or {}).items():
-        yield from _diversity(attribute, kinds)
-        if any("over_people" in l_ for l_ in kinds.values()):
-            of_people = {kind: {**l_, **l_["over_people"]} for kind, l_ in kinds.items()}
-            yield from (replace(row, meaning=f"{row.meaning}{OVER_PEOPLE}") for row in _diversity(attribute, of_people))
-
-    for attribute, beta in guarantees.get("beta", {}).items():
-        yield _likeness(attribute, beta)
-        if "over_people" in beta:
-            row = _likeness(attribute, {**beta, "achieved": beta["over_people"]["achieved"]})
-            meaning = f"{row.meaning}{OVER_PEOPLE}"
-            yield replace(row, meaning=meaning, exact_achieved="", met=beta["over_people"]["holds"])
-
-
-def _likeness(attribute: str, beta: Mapping[str, Any]) -> GuaranteeRow:
-    """The row of a beta, compared as exact fractions."""
-    return GuaranteeRow(
-        name="beta-likeness",
-        attribute=attribute,
-        meaning="by how much a value is more frequent in a class than in the table, at most, as a multiple of its "
-        "share of the table",
-        required=f"at most {number(beta['required'], beta['achieved'])}",
-        achieved=number(beta["achieved"], beta["required"]),
-        met=Fraction(beta["achieved_exact"]) <= Fraction(beta["required_exact"]),
-        bar=_filled(beta),
-        exact_required=beta["required_exact"],
-        exact_achieved=beta["achieved_exact"],
-    )
-
-
-def _of_tuple(row: GuaranteeRow) -> GuaranteeRow:
-    """The row of a tuple of sensitive attributes."""
-    return replace(row, name="Joint t-closeness", meaning=row.meaning.replace("two values", "two tuples"))
-
-
-def _at_least(name: str, attribute: str, meaning: str, figure: Mapping[str, Any], met: bool) -> GuaranteeRow:
-    """The row of a figure that must reach its requirement."""
-    return GuaranteeRow(
-        name=name,
-        attribute=attribute,
-        meaning=meaning,
-        required=f"at least {number(figure['required'], figure['achieved'])}",
-        achieved=number(figure["achieved"], figure["required"]),
-        met=met,
-        bar=_filled(figure),
-    )
-
-
-def _closeness(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow:
-    """The row of a t, compared as exact fractions."""
-    exact = t["achieved_exact"]
-    measured = GuaranteeRow(
-        name="t-closeness",
-        attribute=attribute,
-        meaning=f"largest distance of a class from the {whole}; {DISTANCES[t['distance']].meaning}",
-        required="nothing",
-        achieved=number(t["achieved"], t["required"]),
-        met=None,
-        exact_achieved=exact,
-    )
-    if t["required"] is None:
-        return measured
-    return replace(
-        measured,
-        required=f"at most {number(t['required'], t['achieved'])}",
-        met=Fraction(exact) <= Fraction(t["required_exact"]),
-        bar=_filled(t),
-        exact_required=t["required_exact"],
-    )
-
-
-def _closeness_over_people(attribute: str, t: Mapping[str, Any], whole: str) -> GuaranteeRow:
-    """The row of a t over people. The verifier compared each class."""
-    row = _closeness(attribute, {**t, "achieved": t["over_people"]["achieved"]}, whole)
-    meaning = f"{row.meaning}{OVER_PEOPLE}: each person weighs 1, spread evenly over the person's rows"
-    met = None if t["required"] is None else t["over_people"]["holds"]
-    return replace(row, meaning=meaning, exact_achieved="", met=met)
-
-
-def _near(attribute: str, nt: Mapping[str, Any], whole: str, classes: int) -> GuaranteeRow:
-    """The row of (n, t)-closeness. The verifier compared each class as exact fractions."""
-    by = nt["classes"]
-    return GuaranteeRow(
-        name="(n, t)-closeness",
-        attribute=attribute,
-        meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
-        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
-        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}",
-        required=f"at most {number(nt['required'], nt['achieved'])}",
-        achieved=number(nt["achieved"], nt["required"]),
-        met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
-        bar=_filled(nt),
-        exact_required=nt["required_exact"],
-    )
-
-
-def _diversity(attribute: str, kinds: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
-    """The rows of the kinds of l-diversity that an attribute requires."""
-    if figure := kinds.get("distinct"):
-        met = figure["achieved"] >= figure["required"]
-        yield _at_least("Distinct l-diversity", attribute, "fewest different values in a class", figure, met)
-    if figure := kinds.get("entropy"):  # its figure is a rounded number
-        met = figure["holds"] and figure["achieved"] >= readable_entropy(figure["required"])
-        meaning = "lowest effective number of values in a class (exp of the entropy)"
-        yield _at_least("Entropy l-diversity", attribute, meaning, figure, met)
-    if figure := kinds.get("frequency"):
-        met = figure["holds"] and figure["achieved"] >= figure["required"]
-        meaning = "one over the largest share that a value has of a class"
-        yield _at_least("Frequency l-diversity", attribute, meaning, figure, met)
-    if figure := kinds.get("recursive"):
-        c, level = figure["required"]["c"], figure["required"]["l"]
-        yield GuaranteeRow(
-            name="Recursive l-diversity",
-            attribute=attribute,
-            meaning=f"the most frequent value of a class has fewer than {c} times the rows of all values of rank "
-            f"{level} and below",
-            required=f"c = {c}, l = {level}",
-            achieved="in every class" if figure["holds"] else "not in every class",
-            met=figure["holds"],
-        )
+def _guarantees(guarantees: Mapping[str, Any], whole: str) -> list[GuaranteeRow]:
+    """A row for k, and for each requirement of a sensitive attribute. whole: what distances are measured from."""
+    return [*size_rows(guarantees["k"]), *rows_of(guarantees, whole)]
 
 
 def _roles(certificate: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -8,9 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from tclose_spark.report.html import first_page, whole_of
-from tclose_spark.report.page import number, render
+from tclose_spark.report.page import render
 from tclose_spark.report.plots import lines
 from tclose_spark.report.sections import PlotSection, precision_of
+from tclose_spark.table.writing import number
 
 PACKAGES = ("tclose-spark", "pyspark", "delta-spark", "great-expectations", "numba", "numpy", "pyarrow", "scikit-learn")
 MOST_LINES = 12  # values that the mechanism reveals

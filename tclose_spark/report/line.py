@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.requirements.wording import recorded_of
 
 COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "issued": lambda entry: entry["issued"][:10],
@@ -49,10 +50,7 @@ def history_entry(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "atoms": atoms["published"],
         "smallest_atom": atoms["smallest"],
         "k": guarantees["k"]["required"],
-        "t": {name: t["required_exact"] for name, t in guarantees["t"].items()},
-        "distinct": {name: l_["distinct"]["required"] for name, l_ in guarantees["l"].items() if "distinct" in l_},
-        "frequency": {name: l_["frequency"]["required"] for name, l_ in guarantees["l"].items() if "frequency" in l_},
-        "beta": {name: beta["required_exact"] for name, beta in guarantees.get("beta", {}).items()},
+        **recorded_of(guarantees),
         "ncp": certificate["utility"]["ncp"],
     }
 

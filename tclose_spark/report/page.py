@@ -9,10 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.io.template_cache import template_cache
-from tclose_spark.table.writing import digits_apart
-
-DIGITS = 4
-"""The digits after the point of a number, unless it needs more."""
+from tclose_spark.table.writing import number
 
 
 def render(template: str, **variables: Any) -> str:
@@ -32,23 +29,6 @@ def _environment() -> Environment:
     )
     environment.filters |= {"number": number, "percent": percent, "utc": utc}
     return environment
-
-
-def number(value: float, beside: float | None = None) -> str:
-    """A number with thousands separators, rounded to 4 digits; only 0 becomes "0".
-
-    beside: a figure, such as a limit, that is shown too. If the number differs from it, the text has enough digits to
-        differ as well.
-
-    >>> number(0.19999871), number(0.19999871, beside=0.2), number(0.2, beside=0.19999871)
-    ('0.2', '0.199999', '0.2')
-    """
-    if isinstance(value, int):
-        return f"{value:,}"
-    digits = DIGITS if beside is None else digits_apart(value, beside, DIGITS)
-    if 0 < value < 0.5 * 10**-digits:
-        return f"< {10**-digits:.{digits}f}"
-    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
 
 
 def percent(share: float) -> str:

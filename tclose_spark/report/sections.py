@@ -9,8 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tclose_spark.report.page import number, percent
+from tclose_spark.report.page import percent
 from tclose_spark.report.plots import Curve, bars, curves, lines, shortened
+from tclose_spark.table.writing import number
 
 MOST_BARS = 28
 STEP = 2 ** (1 / 4)  # least factor from one bar of class sizes to the next

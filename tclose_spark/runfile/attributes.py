@@ -17,9 +17,12 @@ from pydantic import (
     Field,
     PlainSerializer,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
+from tclose_spark.runfile.brought import find_requirement, modules
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.people import PersonColumn, WeightColumn
@@ -343,16 +346,26 @@ class SensitiveAttribute(Section):
     """
     text: Text | None = None
     """Which spellings are one value."""
+    brought: SkipJsonSchema[tuple[Any, ...]] = ()
+    """The settings of requirements that other packages bring, whose keys these are in the run file."""
 
     @model_validator(mode="before")
     @classmethod
     def _said(cls, value: Any) -> Any:
-        """Drops a t of null, so that a t that is set and None means `measure`."""
-        return (
-            {key: part for key, part in value.items() if key != "t" or part is not None}
-            if isinstance(value, dict)
-            else value
-        )
+        """Drops a t of null, so that a t that is set and None means `measure`, and reads requirements of others."""
+        if not isinstance(value, dict):
+            return value
+        kept = {key: part for key, part in value.items() if key != "t" or part is not None}
+        others = sorted(modules().keys() & kept.keys() - cls.model_fields.keys())
+        found = [find_requirement(key).settings.model_validate(kept.pop(key)) for key in others]
+        return {**kept, "brought": tuple(found)} if found else kept
+
+    @model_serializer(mode="wrap")
+    def _written(self, write: Any) -> dict[str, Any]:
+        """As in the run file."""
+        written: dict[str, Any] = write(self)
+        found = zip(self.brought, written.pop("brought", ()), strict=False)
+        return {**written, **{one.key: part for one, part in found}}
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -381,10 +394,10 @@ class SensitiveAttribute(Section):
 
     @property
     def limited(self) -> bool:
-        """Whether it has a requirement that a class can break: a t below 1, an l above 1, or a beta."""
+        """Whether it has a requirement that a class can break: a t below 1, an l above 1, a beta, or another one."""
         close = self.t is not None and self.t < 1
         ls = (self.l.distinct or 1, self.l.entropy or 1, self.l.frequency or 1)
-        return close or max(ls) > 1 or self.l.recursive is not None or self.beta is not None
+        return close or max(ls) > 1 or self.l.recursive is not None or self.beta is not None or bool(self.brought)
 
 
 def _require_order(order: Sequence[Any]) -> None:
@@ -405,7 +418,8 @@ def _require_order(order: Sequence[Any]) -> None:
 
 
 def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
-    if "t" not in attribute.model_fields_set and attribute.l == Diversity() and attribute.beta is None:
+    required = attribute.beta is not None or attribute.l != Diversity() or bool(attribute.brought)
+    if "t" not in attribute.model_fields_set and not required:
         raise ValueError(
             "it has no requirement; expected a t (a number from 0 to 1), an l (such as {distinct: 3}), a beta, or "
             "t: measure (the distance is reported but not limited, and the verdict marks the attribute as unprotected)"

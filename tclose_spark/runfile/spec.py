@@ -382,6 +382,9 @@ class ReleaseSpec(Section):
         require_attributes(privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint")
         if privacy.joint and privacy.n is not None:
             raise ValueError("privacy.joint is of the distance from the whole table; leave out it or privacy.nt")
+        others = [one.key for a in self.attributes.sensitive_attributes.values() for one in a.brought]
+        if others and self.output.after is not None:
+            raise ValueError(f"{others[0]}: atoms of a line are not judged by it; leave out it or output.after")
         if privacy.joint and self.output.after is not None:
             raise ValueError("privacy.joint: atoms of a line are not judged by tuples; leave out it or output.after")
         if privacy.joint and privacy.suppression_limit and privacy.of == "input":

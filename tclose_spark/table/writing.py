@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 LONGEST = 1000
+DIGITS = 4
+"""The digits after the point of a number for readers, unless it needs more."""
 
 
 def write_number(value: int | float | Decimal) -> str:
@@ -40,6 +42,23 @@ def digits_apart(value: float, other: float, least: int) -> int:
     while value != other and f"{value:.{digits}f}" == f"{other:.{digits}f}":
         digits += 1
     return digits
+
+
+def number(value: float, beside: float | None = None) -> str:
+    """A number with thousands separators, rounded to 4 digits; only 0 becomes "0".
+
+    beside: a figure, such as a limit, that is shown too. If the number differs from it, the text has enough digits to
+        differ as well.
+
+    >>> number(0.19999871), number(0.19999871, beside=0.2), number(0.2, beside=0.19999871)
+    ('0.2', '0.199999', '0.2')
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    digits = DIGITS if beside is None else digits_apart(value, beside, DIGITS)
+    if 0 < value < 0.5 * 10**-digits:
+        return f"< {10**-digits:.{digits}f}"
+    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
 
 
 def listing(items: Sequence[Any], what: str = "values") -> dict[str, Any]:

@@ -20,13 +20,14 @@ from tclose_spark.auditing.page import audit_page
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.views import MOST_LINES, audit_lines, explanation_lines
-from tclose_spark.checks.classes.class_table import JudgedAttribute
-from tclose_spark.checks.classes.figures import ClassFigures, Guarantee
+from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.cli.console import show
 from tclose_spark.measures.disclosure.reidentification import risks
 from tclose_spark.measures.distances.ground_distances import OrderedDistance
 from tclose_spark.measures.distances.transport import transport_plan
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import Recursive, SensitiveAttribute
 
 Labels = Mapping[str, Any]

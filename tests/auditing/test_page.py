@@ -13,10 +13,10 @@ from test_audit_views import FIRST, OLD, audit, explanation, k_of
 from tclose_spark.auditing.attacks.background import BackgroundJoin
 from tclose_spark.auditing.attacks.exposures import Exposure
 from tclose_spark.auditing.page import audit_page, explanation_page
-from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.cli.options import require_new, write_private
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.reidentification import risks
+from tclose_spark.requirements.criterion import Guarantee
 
 T = Guarantee(
     measure="t-closeness",

@@ -25,10 +25,10 @@ from strategies import CITIES
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.result import AuditResult
-from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, of_arrow, read_delta
 from tclose_spark.errors import InputError
+from tclose_spark.requirements.criterion import Guarantee
 
 Labels = str | None | tuple[Any, ...]
 Classes = Mapping[Labels, str]

@@ -14,9 +14,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.checks import validation
-from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_at_most, expect_present, expect_rows
 from tclose_spark.checks.validation import Validation
 from tclose_spark.errors import GuaranteeError
+from tclose_spark.requirements.expectation import (
+    Expectation,
+    expect_at_least,
+    expect_at_most,
+    expect_present,
+    expect_rows,
+)
 
 SUITE = [
     expect_rows(2),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tclose_spark.checks.classes.class_table import judged_attribute
-from tclose_spark.checks.expectations import expectations_of
+from tclose_spark.requirements.judge import judged_attribute
+from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 CLOSE = "t-closeness of disease: EMD <= 1/4 in every class"

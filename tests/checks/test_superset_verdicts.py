@@ -12,13 +12,14 @@ from oracle.supersets import Labels, Twin
 from strategies import CITIES
 
 from tclose_spark.checks import supersets
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.supersets import ITSELF, WHOLE, find_supersets
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 QUASI = {"city": LabelLoss(numeric=False, hierarchy=CITIES), "sex": LabelLoss(numeric=False)}

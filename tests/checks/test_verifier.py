@@ -17,7 +17,6 @@ import pytest
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
-from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.suppressed import input_listing
 from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
 from tclose_spark.checks.warnings import _fewest_rows
@@ -25,6 +24,7 @@ from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.fingerprint import Fingerprint
@@ -133,9 +133,14 @@ def one_problem(verdict: Verdict, *parts: str) -> None:
 
 MEASURED = {
     **{key: {"classes": 0, "rows": 0} for key in ("homogeneous", "similar", "unlike")},
-    **dict.fromkeys(("delta", "divergence"), 0.0),
+    "reached": {
+        "t": {"achieved": "0", "holds": True},
+        "distinct": {"achieved": 2, "holds": True},
+        **{key: {"achieved": 2.0, "holds": True} for key in ("entropy", "frequency")},
+        **{key: {"achieved": 0.0, "holds": True} for key in ("beta", "delta", "divergence")},
+    },
 }
-"""Of classes with the distribution of the table."""
+"""Of classes with the distribution of the table, of two values."""
 
 
 @pytest.mark.on_spark
@@ -147,9 +152,6 @@ def test_a_release_that_holds(judge: Judge) -> None:
     assert figures["discernibility"] == 32
     assert figures["attributes"] == {
         "disease": {
-            "emd": "0",
-            "distinct": 2,
-            "entropy": 2.0,
             **MEASURED,
             "domain": {"size": 2, "values": ["flu", "gout"]},
             "unused": {"size": 0, "values": []},
@@ -262,7 +264,7 @@ def test_a_loss_above_half_has_its_cause(judge: Judge) -> None:
     release = [*WIDE, ("[20, 40]", "flu"), *EXACT[1:]]
     useless = "the table is nearly useless: NCP is 0.6250; "
     emd = Fraction(1, 6)  # 1 flu of 3, and 4 of 8
-    assert Fraction(judge(release, k=3, t="0.18").figures["attributes"]["disease"]["emd"]) == emd
+    assert Fraction(judge(release, k=3, t="0.18").figures["attributes"]["disease"]["reached"]["t"]["achieved"]) == emd
     assert judge(release, k=3, t="0.18").figures["warnings"] == [
         f"{useless}t of disease is binding (0.1667 of 0.18); a larger t or fewer quasi-identifiers may preserve more"
     ]
@@ -344,7 +346,7 @@ FAR = changed({0: ("[21, 29]", "gout"), 6: ("[32, 38]", "flu")})  # 1 flu of 4, 
 def test_an_emd_that_equals_t_holds(judge: Judge) -> None:
     verdict = judge(FAR, t="0.25")
     assert verdict.holds
-    assert Fraction(verdict.figures["attributes"]["disease"]["emd"]) == Fraction(1, 4)
+    assert Fraction(verdict.figures["attributes"]["disease"]["reached"]["t"]["achieved"]) == Fraction(1, 4)
 
 
 def test_an_emd_over_t(judge: Judge) -> None:
@@ -453,10 +455,9 @@ def test_suppressed_rows_are_a_class(judge: Judge) -> None:
     assert verdict.problems == ()
     figures = verdict.figures
     assert (figures["rows"], figures["classes"], figures["smallest_class"]) == (8, 2, 4)
-    of_disease = {"emd": "0", "distinct": 2, "entropy": 2.0, **MEASURED}
-    assert figures["suppressed"] == {"rows": 4, "attributes": {"disease": of_disease}}
+    assert figures["suppressed"] == {"rows": 4, "attributes": {"disease": MEASURED}}
     assert figures["attributes"]["disease"] == {
-        **of_disease,
+        **MEASURED,
         "domain": {"size": 2, "values": ["flu", "gout"]},
         "unused": {"size": 0, "values": []},
         "input": {"size": 2, "counts": [6, 6]},
@@ -507,7 +508,7 @@ def test_suppressed_rows_that_are_no_class(judge: Judge, what: str) -> None:
     assert told.holds
     assert told.figures["suppressed"] == {"rows": len(left)}
     assert "input" not in told.figures["attributes"]["disease"]
-    assert told.figures["attributes"]["disease"]["emd"] == "0"
+    assert told.figures["attributes"]["disease"]["reached"]["t"]["achieved"] == "0"
 
 
 RARE = [*LEFT[:3], ("Leo", 69, "mumps")]
@@ -517,10 +518,10 @@ def test_a_value_that_only_suppressed_rows_have(judge: Judge) -> None:
     found = judge(RELEASE, left=RARE, privacy=THIRD).figures["attributes"]["disease"]
     assert (found["domain"]["values"], found["unused"]["values"]) == (["flu", "gout", "mumps"], ["mumps"])
     assert found["input"]["counts"] == [6, 5, 1]
-    assert found["emd"] == "1/12"  # 1/2, 1/2, 0 from 6/12, 5/12, 1/12
+    assert found["reached"]["t"]["achieved"] == "1/12"  # 1/2, 1/2, 0 from 6/12, 5/12, 1/12
     told = judge(RELEASE, left=RARE, privacy=RELEASED).figures
     assert told["attributes"]["disease"]["domain"]["values"] == ["flu", "gout"]
-    assert told["attributes"]["disease"]["emd"] == "0"
+    assert told["attributes"]["disease"]["reached"]["t"]["achieved"] == "0"
     assert "mumps" not in json.dumps(told)
 
 
@@ -601,7 +602,7 @@ def test_classes_that_are_near_to_a_part_of_the_table_hold_nt_closeness(judge: J
     assert verdict.problems == ()
     found = {"achieved": 0.0, "classes": {"whole_table": 0, "itself": 0, "superset": 4}}
     assert verdict.figures["near"] == {"disease": found}
-    assert verdict.figures["attributes"]["disease"]["emd"] == "1/2"  # from the whole table: told
+    assert verdict.figures["attributes"]["disease"]["reached"]["t"]["achieved"] == "1/2"  # from the whole table: told
     wide = [(("[21, 29]" if disease == "flu" else "[32, 38]"), disease) for _, disease in HALVES]
     by_itself = judge(wide, k=2, t="0.1", privacy={"nt": {"n": 4}}).figures["near"]["disease"]
     assert by_itself["classes"] == {"whole_table": 0, "itself": 2, "superset": 0}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table, judged_attribute
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import class_figures
 from tclose_spark.checks.classes.tallies import count_columns, count_values, tally_classes
 from tclose_spark.checks.classes.worst import worst_classes
@@ -17,6 +17,7 @@ from tclose_spark.checks.supersets import find_supersets, near_supersets, withou
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.judge import judged_attribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 LABELS, SENSITIVE = ["age", "sex", "towns"], ["disease", "pay"]

@@ -14,6 +14,7 @@ from tclose_spark.measures.distances.ground_distances import ground_distance
 from tclose_spark.methods.attributes import ResolvedSensitive
 from tclose_spark.methods.fragmentation.tables import in_words
 from tclose_spark.methods.method import PlanReport, method_of
+from tclose_spark.requirements.planning import needs_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.domains import SensitiveDomain
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -98,7 +99,7 @@ def resolved(
         hierarchy=hierarchy,
         distance=ground_distance(asked.distance, domain.table, domain.values, hierarchy),
         t=None,
-        l=asked.l,
+        needs=needs_of(asked),
         bins=None,
     )
 

@@ -28,12 +28,12 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.api.release import Release
-from tclose_spark.checks.classes.class_table import judged_attribute
 from tclose_spark.checks.classes.figure_histograms import SIZES
 from tclose_spark.cli.console import show_release
 from tclose_spark.measures.distances.grouping import group_values
 from tclose_spark.measures.distances.transport import transport_plan
 from tclose_spark.report.html import render_report
+from tclose_spark.requirements.judge import judged_attribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.writing import listing
 

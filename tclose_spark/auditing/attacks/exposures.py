@@ -19,13 +19,14 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.auditing.greatest import SortKey, greatest, values_of
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute, measure_column
+from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.measures.disclosure import beliefs as attacks
 from tclose_spark.measures.disclosure.beliefs import BeliefGain
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.judge import JudgedAttribute, measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.columns.preparing import BoolArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
-from tclose_spark.checks.classes.figures import Guarantee
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.checks.labels.fitting import (
     MOST_JOINED,
@@ -34,6 +33,8 @@ from tclose_spark.engine.protocol import How, Table
 from tclose_spark.engine.tables import collect, combine, keep, map_batches, rename, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import count_inside
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.arrays import FloatArray, IntArray, Mapper
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 

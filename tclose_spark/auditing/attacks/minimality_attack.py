@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tclose_spark.auditing.attacks.background import MinimalityGuesses
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
 from tclose_spark.checks.labels.fitting import (
@@ -38,6 +38,7 @@ from tclose_spark.checks.labels.fitting import (
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
 from tclose_spark.measures.disclosure.reidentification import count_inside
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 

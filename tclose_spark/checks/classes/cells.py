@@ -21,15 +21,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
-from tclose_spark.checks.classes.figures import PARTS, Guarantee, criteria_of
-from tclose_spark.checks.classes.partial_figures import Criterion, WorstClass
-from tclose_spark.checks.classes.people import OVER_PEOPLE, JudgedPeople, tally_people
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
+from tclose_spark.checks.classes.figures import PARTS
+from tclose_spark.checks.classes.people import JudgedPeople, tally_people
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, gather, keep, map_batches, select, union
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.criterion import OVER_PEOPLE, Criterion, Guarantee, WorstClass
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import criteria_of
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.people import PERSON, whole_people
@@ -156,16 +158,7 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
     total = reduce(add, parts)
     several = any(one.people.several for one in releases)
     guarantees = [
-        Guarantee(
-            measure=criterion.measure + IN_CELLS,
-            attribute=criterion.attribute,
-            required=criterion.required,
-            achieved=criterion.achieved(worst.rank),
-            classes=broken[0],
-            rows=broken[1],
-            worst=_class_of_each(releases, worst.labels),
-            size=worst.size,
-        )
+        criterion.guarantee(worst, broken, _class_of_each(releases, worst.labels), IN_CELLS)
         for criterion, worst, broken in zip(_criteria(releases[-1], k), total.worst, total.broken, strict=True)
         if several or criterion.measure.endswith(OVER_PEOPLE)
     ]
@@ -284,9 +277,8 @@ def _sensitive(release: PeopleOfRelease) -> list[str]:
 
 def _criteria(release: PeopleOfRelease, k: int | None) -> list[Criterion]:
     """k people first, then those over rows, and those over people."""
-    of_rows = [each for a in release.attributes for each in criteria_of(a)]
-    people, *over_people = release.people.criteria(k, of_rows)
-    return [people, *of_rows, *over_people]
+    people, *over_people = release.people.criteria(k)
+    return [people, *criteria_of(release.attributes), *over_people]
 
 
 def _sum_up(criteria: Sequence[Criterion], starts: Sequence[int]) -> Mapper:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figure_histograms import (
     DistanceHistogram,
     FigureHistogram,
@@ -20,54 +20,18 @@ from tclose_spark.checks.classes.figure_histograms import (
     ShareHistogram,
     SizeHistogram,
 )
-from tclose_spark.checks.classes.partial_figures import (
-    BILLIONTHS,
-    Criterion,
-    ExactCriterion,
-    FigureRequest,
-    Key,
-    Loss,
-    PartialFigures,
-    WorstClass,
-)
+from tclose_spark.checks.classes.partial_figures import BILLIONTHS, FigureRequest, Key, Loss, PartialFigures
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.requirements.criterion import Criterion, Guarantee, WorstClass
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import criteria_of
+from tclose_spark.requirements.size import SizeJudge
 from tclose_spark.table.arrays import FloatArray, Mapper
 
-Labels = Mapping[str, Any]
-"""A class, by the labels of its published columns."""
 PARTS = pa.schema([("part", pa.binary())])
 """Figures of the classes of each task, pickled."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Guarantee:
-    """A property that every class must have.
-
-    measure: "k-anonymity", "t-closeness", "distinct l-diversity", "entropy l-diversity", "recursive (c, l)-diversity",
-        "frequency l-diversity", "beta-likeness", "delta-disclosure", "KL divergence".
-    attribute: the sensitive attribute; None for k.
-    required: the bound; None if the measure is only reported.
-    achieved: by the worst class (a Fraction for t; for recursive diversity whether it holds).
-    classes, rows: how many classes break it, and their rows.
-    worst: the labels of the worst class.
-    size: its rows.
-    """
-
-    measure: str
-    attribute: str | None
-    required: Any
-    achieved: Any
-    classes: int
-    rows: int
-    worst: Labels
-    size: int | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether no class breaks it."""
-        return not self.classes
 
 
 @dataclass(frozen=True)
@@ -196,16 +160,14 @@ def _request(
     people: JudgedPeople | None,
 ) -> FigureRequest:
     """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
-    size = None if k is None else ("size", k)
-    smallest = Criterion(measure="k-anonymity", attribute=None, required=k, figure="size", broken=size)
-    covering, of_attributes = [q for q in quasi if q.covers], [each for a in attributes for each in criteria_of(a)]
-    of_people = [] if people is None else people.criteria(k, of_attributes)
+    covering = [q for q in quasi if q.covers]
+    of_people = [] if people is None else people.criteria(k)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),
         losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
         limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
         attributes=tuple(a.name for a in attributes if a.tuples is None),
-        criteria=(smallest, *of_attributes, *of_people, *more),
+        criteria=(SizeJudge(k).criterion(), *criteria_of(attributes), *of_people, *more),
         histograms=dict(_histograms(covering, attributes)),
     )
 
@@ -225,76 +187,6 @@ def _histograms(
         yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, q.levels)
 
 
-def criteria_of(a: JudgedAttribute) -> list[Criterion]:
-    """The criteria of a sensitive attribute. All but the recursive one are reported without a requirement, too."""
-    l, t = a.settings.l, a.settings.t  # noqa: E741 - the field's name for it
-    closeness = ExactCriterion(
-        measure="t-closeness",
-        attribute=a.name,
-        required=t,
-        figure=a.column("emd"),
-        broken=None if t is None else (a.column("margin"), 0),
-        numerator=a.column("numerator"),
-        unit=a.distance.scale * int(a.distance.table.sum()),
-    )
-    if a.tuples is not None:
-        return [closeness]
-    criteria = [
-        closeness,
-        _smallest(a, "distinct l-diversity", "distinct", l.distinct, (a.column("distinct"), l.distinct or 1)),
-        _smallest(a, "entropy l-diversity", "entropy", l.entropy, (a.column("exact_entropy"), 0)),
-    ]
-    if l.recursive is not None:
-        margin = a.column("recursive_margin")
-        criteria.append(
-            Criterion(
-                measure="recursive (c, l)-diversity",
-                attribute=a.name,
-                required=l.recursive,
-                figure=margin,
-                broken=(margin, 0),
-                reached=True,
-            )
-        )
-    return [
-        *criteria,
-        _smallest(a, "frequency l-diversity", "frequency", l.frequency, (a.column("exact_frequency"), 0)),
-        _likeness(a),
-        Criterion(measure="delta-disclosure", attribute=a.name, required=None, figure=a.column("delta"), largest=True),
-        Criterion(
-            measure="KL divergence", attribute=a.name, required=None, figure=a.column("divergence"), largest=True
-        ),
-    ]
-
-
-def _smallest(a: JudgedAttribute, measure: str, figure: str, required: Any, bound: tuple[str, int]) -> Criterion:
-    """A criterion of the smallest figure of a class. bound: `Criterion.broken`, if it is required."""
-    return Criterion(
-        measure=measure,
-        attribute=a.name,
-        required=required,
-        figure=a.column(figure),
-        broken=None if required is None else bound,
-    )
-
-
-def _likeness(a: JudgedAttribute) -> Criterion:
-    """The criterion of beta-likeness; exact if a beta is required."""
-    measure, figure = "beta-likeness", a.column("beta")
-    if a.settings.beta is None:
-        return Criterion(measure=measure, attribute=a.name, required=None, figure=figure, largest=True)
-    return ExactCriterion(
-        measure=measure,
-        attribute=a.name,
-        required=a.settings.beta,
-        figure=figure,
-        broken=(a.column("exact_beta"), 0),
-        numerator=a.column("likeness_numerator"),
-        unit=1,
-        size=a.column("likeness_denominator"),
-    )
-
-
 def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, more: int) -> ClassFigures:
     """The figures of all classes. more: how many criteria at the end were requested additionally."""
     classes, rows = total.counts["all",][0]
@@ -302,7 +194,7 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
     lost = [total.sums["lost", i] / BILLIONTHS for i in range(len(request.losses))]
     means = [(loss + suppressed) / (rows + suppressed) for loss in lost]
     guarantees = [
-        _guarantee(request, criterion, worst, total.counts["broken",][i])
+        criterion.guarantee(worst, total.counts["broken",][i], dict(zip(request.labels, worst.labels, strict=False)))
         for i, (criterion, worst) in enumerate(zip(request.criteria, total.worst, strict=True))
     ]
     histograms: dict[str, Any] = {}
@@ -334,19 +226,6 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         },
         histograms=histograms,
         guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
-    )
-
-
-def _guarantee(request: FigureRequest, criterion: Criterion, worst: WorstClass, broken: tuple[int, int]) -> Guarantee:
-    return Guarantee(
-        measure=criterion.measure,
-        attribute=criterion.attribute,
-        required=criterion.required,
-        achieved=criterion.achieved(worst.rank),
-        classes=broken[0],
-        rows=broken[1],
-        worst=dict(zip(request.labels, worst.labels, strict=False)),
-        size=worst.size,
     )
 
 

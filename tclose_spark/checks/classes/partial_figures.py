@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import measure_column
 from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, add_bins, count_by_bin
 from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.requirements.criterion import Criterion, WorstClass, labels_at
+from tclose_spark.requirements.judge import measure_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 BILLIONTHS = 10**9
@@ -25,114 +24,12 @@ EXTREMES = 10  # of the largest and of the smallest classes, shown in the report
 Key = tuple[str, ...]
 
 
-class WorstClass(NamedTuple):
-    """A class with an extreme figure.
-
-    rank: the figure; smaller is worse.
-    labels: of the published columns, in their order.
-    emd: by sensitive attribute, for the classes of extreme size only.
-    """
-
-    rank: Any
-    size: int
-    labels: tuple[str | None, ...]
-    emd: tuple[float, ...] = ()
-
-    @property
-    def place(self) -> tuple[Any, ...]:
-        """A sort key that does not depend on the order in which classes arrive."""
-        return self.rank, self.size, tuple((label is not None, label or "") for label in self.labels)
-
-
 class Loss(Protocol):
     """The information loss of a class in one quasi-identifier."""
 
     def of(self, classes: pa.RecordBatch) -> FloatArray:
         """The loss, 0 to 1, shape (classes,)."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Criterion:
-    """A figure that every class has, its bound, and the guarantee that it is reported as.
-
-    measure, attribute, required: see Guarantee.
-    figure: its column of the class table.
-    largest: whether the largest value is the worst, and not the smallest.
-    broken: the column and the bound below which a class breaks the guarantee; None without a requirement.
-    reached: whether a class at the bound breaks it, too.
-    """
-
-    measure: str
-    attribute: str | None
-    required: Any
-    figure: str
-    broken: tuple[str, int] | None = None
-    reached: bool = False
-    largest: bool = False
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the class table that it needs."""
-        return [self.figure, *([self.broken[0]] if self.broken else [])]
-
-    def breaks(self, classes: pa.RecordBatch) -> Any:
-        """Whether each class breaks the guarantee, shape (classes,)."""
-        if self.broken is None:
-            return np.zeros(len(classes), dtype=np.bool_)
-        column = classes[self.broken[0]]
-        compare = pc.less_equal if self.reached else pc.less
-        return compare(column, pa.scalar(self.broken[1], column.type)).to_numpy(zero_copy_only=False)
-
-    def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
-        """(the rank of the worst classes, their rows)."""
-        worst = (pc.max if self.largest else pc.min)(classes[self.figure])
-        rank = -worst.as_py() if self.largest else worst.as_py()
-        return rank, _where(pc.equal(classes[self.figure], worst))
-
-    def worst_class(self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]) -> WorstClass:
-        """The worst class; of several the smallest, then the first by its labels. sizes: shape (classes,)."""
-        rank, rows = self.worst(classes)
-        row = _first_of(labels, rows[sizes[rows] == sizes[rows].min()])
-        return WorstClass(rank, int(sizes[row]), _labels(labels, row))
-
-    def achieved(self, rank: Any) -> Any:
-        """The figure to report for a worst class of this rank; for recursive diversity, whether it holds."""
-        if self.measure.startswith("recursive"):
-            return rank > 0
-        return -rank if self.largest else rank
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExactCriterion(Criterion):
-    """A figure that is a fraction, such as a distance, of which the largest is the worst.
-
-    figure: a correctly rounded double, so the largest fraction has the largest double.
-    numerator: the column of the exact figure: numerator / (unit * size) is the fraction. size: its column.
-    """
-
-    largest: bool = True
-    numerator: str
-    unit: int
-    size: str = "size"
-
-    @property
-    def columns(self) -> list[str]:
-        """See Criterion."""
-        return [*super().columns, self.numerator, self.size]
-
-    def worst(self, classes: pa.RecordBatch) -> tuple[Any, IntArray]:
-        """See Criterion. Compares equal doubles as exact fractions."""
-        rows = _where(pc.equal(classes[self.figure], pc.max(classes[self.figure])))
-        numerators, sizes = (classes[name].take(pa.array(rows)).to_pylist() for name in (self.numerator, self.size))
-        exact = {pair: self._exact(*pair) for pair in set(zip(numerators, sizes, strict=True))}
-        most = max(exact.values())
-        same = [exact[pair] == most for pair in zip(numerators, sizes, strict=True)]
-        return -most, rows[same]
-
-    def _exact(self, numerator: Any, size: Any) -> Fraction | float:
-        """The fraction; infinite over 0."""
-        return Fraction(int(numerator), self.unit * int(size)) if size else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,13 +143,9 @@ class FigureRequest:
         rows = rows[pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]).to_numpy()[:EXTREMES]]
         emd = [classes[measure_column("emd", name)].take(pa.array(rows)).to_pylist() for name in self.attributes]
         return tuple(
-            WorstClass(int(rank[row]), abs(int(rank[row])), _labels(labels, int(row)), tuple(each[i] for each in emd))
+            WorstClass(int(rank[row]), abs(int(rank[row])), labels_at(labels, int(row)), tuple(each[i] for each in emd))
             for i, row in enumerate(rows)
         )
-
-
-def _where(mask: pa.BooleanArray) -> IntArray:
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 
 def _count(mask: Any, sizes: IntArray) -> tuple[int, int]:
@@ -262,17 +155,3 @@ def _count(mask: Any, sizes: IntArray) -> tuple[int, int]:
 
 def _first(classes: Sequence[WorstClass]) -> tuple[WorstClass, ...]:
     return tuple(heapq.nsmallest(EXTREMES, classes, key=lambda each: each.place))
-
-
-def _first_of(labels: Sequence[pa.Array], rows: IntArray) -> int:
-    """The row whose labels sort first, missing ones before all others."""
-    for column in labels:
-        if len(rows) == 1:
-            break
-        here = column.take(pa.array(rows))
-        rows = rows[_where(pc.is_null(here))] if here.null_count else rows[_where(pc.equal(here, pc.min(here)))]
-    return int(rows[0])
-
-
-def _labels(labels: Sequence[pa.Array], row: int) -> tuple[str | None, ...]:
-    return tuple(column[row].as_py() for column in labels)

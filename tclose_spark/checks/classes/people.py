@@ -17,14 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import Classes, JudgedAttribute
-from tclose_spark.checks.classes.partial_figures import Criterion, ExactCriterion
+from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.tallies import ClassTally, add_up, tally_schema, texts
-from tclose_spark.checks.expectations import Expectation, expect_at_least, expect_present, expectations_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.requirements.criterion import OVER_PEOPLE, Criterion, ExactCriterion
+from tclose_spark.requirements.expectation import Expectation
+from tclose_spark.requirements.judge import Judge, JudgedAttribute
+from tclose_spark.requirements.registry import judges_of
+from tclose_spark.requirements.size import SizeJudge
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import coded, group_equal
 from tclose_spark.table.domains import TupleCounts
@@ -34,15 +36,6 @@ from tclose_spark.table.people import PERSON, PersonRows, whole_people
 MOST_UNITS = 1 << 55
 """What all people together weigh at most, so that exact numerators have 38 digits."""
 FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
-WEIGHTED = (
-    *("emd", "numerator", "margin", "frequency", "exact_frequency"),
-    *("beta", "exact_beta", "likeness_numerator", "likeness_denominator"),
-)
-"""Measures of an attribute in which a person weighs 1; the others count one row of a person."""
-ROWS_ONLY = ("delta-disclosure", "KL divergence")
-"""Measures that are of rows only."""
-OVER_PEOPLE = " over people"
-"""How the names of measures end that count people."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +163,17 @@ class JudgedPeople:
     units: int
     several: bool
 
+    @property
+    def _judges(self) -> Iterator[tuple[int, Judge, Judge]]:
+        """(the place of an attribute, a judge over rows, the same over people)."""
+        for i, pair in enumerate(zip(self.attributes, self.weighed, strict=True)):
+            for judge, weighed in zip(*map(judges_of, pair), strict=True):
+                if judge.people is not None:
+                    yield i, judge, weighed if judge.people == "weights" else judge
+
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
-        own = [(over_people(name), kind) for a in self.attributes for name, kind in a.fields() if _is_kept(name)]
+        own = [(over_people(name), kind) for _, judge, _ in self._judges for name, kind in judge.fields]
         return [("people", pa.int64()), ("people_units", pa.int64()), *own]
 
     def of(self, classes: Classes) -> list[pa.Array]:
@@ -182,31 +183,24 @@ class JudgedPeople:
         entry = tuples.values
         firsts = np.flatnonzero(first[entry])
         weights = tuples.counts * _weights(self.units, size)[entry]
-        arrays = [
-            pa.array(
-                np.bincount(tuples.owner, weights=tuples.counts * first[entry], minlength=groups).astype(np.int64)
-            ),
-            pa.array(np.add.reduceat(weights, tuples.starts)),
-        ]
-        for i, (a, weighed) in enumerate(zip(self.attributes, self.weighed, strict=True)):
+        counted = []
+        for i, a in enumerate(self.attributes):
             values, m = classes.codes[entry, i], len(a.values)
             shares = Histograms.tally(tuples.owner, values, weights, groups, m)
             one_each = Histograms.tally(tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m)
-            names = [name for name, _ in a.fields()]
-            by_share = dict(zip(names, weighed.measured(shares), strict=True))
-            by_row = dict(zip(names, a.measured(one_each), strict=True))
-            weighted = {a.column(measure) for measure in WEIGHTED}
-            arrays += [(by_share if name in weighted else by_row)[name] for name in names if _is_kept(name)]
-        return arrays
+            counted.append({"weights": shares, "rows": one_each})
+        people = np.bincount(tuples.owner, weights=tuples.counts * first[entry], minlength=groups).astype(np.int64)
+        return [
+            pa.array(people),
+            pa.array(np.add.reduceat(weights, tuples.starts)),
+            *(column for i, one, judge in self._judges for column in judge.arrays(counted[i][str(one.people)])),
+        ]
 
-    def criteria(self, k: int | None, of: Sequence[Criterion]) -> list[Criterion]:
-        """k people, and the criteria of the attributes over people. of: those over rows."""
-        broken = None if k is None else ("people", k)
-        people = Criterion(
-            measure=f"k-anonymity{OVER_PEOPLE}", attribute=None, required=k, figure="people", broken=broken
-        )
-        units = {a.name: a.distance.scale * int(a.distance.table.sum()) for a in self.weighed}
-        return [people, *(_over_people(criterion, units) for criterion in of if criterion.measure not in ROWS_ONLY)]
+    def criteria(self, k: int | None) -> list[Criterion]:
+        """k people, and the criteria of the attributes over people."""
+        found = ((judge.criterion, weighed.criterion) for _, judge, weighed in self._judges)
+        of_attributes = [_over_people(weighed, one.required) for one, weighed in found if one and weighed]
+        return [SizeJudge(k, "people").criterion(OVER_PEOPLE), *of_attributes]
 
 
 def judged_people(
@@ -225,21 +219,10 @@ def judged_people(
         sizes = np.array([int(str(size)) for _, size in by_value])
         codes, rows = np.array([place[value] for value, _ in by_value]), np.array([*by_value.values()])
         np.add.at(table, codes, rows * _weights(units, sizes))
-        settings = a.settings.model_copy(update=_rounded(a.settings, rounding))
+        changes = {key: value for judge in judges_of(a) for key, value in judge.rounded(rounding).items()}
+        settings = a.settings.model_copy(update=changes)
         weighed.append(replace(a, distance=replace(a.distance, table=table), settings=settings))
     return JudgedPeople(tuple(attributes), tuple(weighed), units, max(by_size) > 1)
-
-
-def _rounded(settings: SensitiveAttribute, rounding: Fraction) -> dict[str, Any]:
-    """The t, beta and frequency l that rounded weights have to meet. Each of the four weights that the share of a value
-    is compared by is off by at most a quarter of `rounding`, as a share of itself.
-    """
-    t, beta, level = settings.t, settings.beta, settings.l.frequency
-    return {
-        "t": None if t is None else t - rounding,
-        "beta": None if beta is None else (1 + beta) * (1 - 2 * rounding) - 1,
-        "l": settings.l.model_copy(update={"frequency": None if level is None else level / (1 - 2 * rounding)}),
-    }
 
 
 def over_people(column: str) -> str:
@@ -247,32 +230,25 @@ def over_people(column: str) -> str:
     return f"people_{column}"
 
 
-def _is_kept(column: str) -> bool:
-    """Whether a column of an attribute is also made over people."""
-    return not column.startswith(("mode_", "gain_", "similar_", "delta_", "divergence_"))
-
-
 def _weights(units: int, sizes: IntArray) -> IntArray:
     """What a row of people with so many rows weighs, rounded."""
     return (2 * units + sizes) // (2 * sizes)
 
 
-def _over_people(criterion: Criterion, units: Mapping[str, int]) -> Criterion:
-    """A criterion of an attribute over people."""
+def _over_people(criterion: Criterion, required: Any) -> Criterion:
+    """A criterion of an attribute over people. required: what is reported, without what rounding leaves of it."""
     broken = criterion.broken and (over_people(criterion.broken[0]), criterion.broken[1])
     changed: dict[str, Any] = {"measure": criterion.measure + OVER_PEOPLE, "figure": over_people(criterion.figure)}
     if isinstance(criterion, ExactCriterion):
-        changed |= {"numerator": over_people(criterion.numerator), "size": over_people(criterion.size)}
-    if isinstance(criterion, ExactCriterion) and criterion.size == "size":
-        changed |= {"unit": units[str(criterion.attribute)], "size": "people_units"}
-    return replace(criterion, broken=broken, **changed)
+        size = "people_units" if criterion.size == "size" else over_people(criterion.size)
+        changed |= {"numerator": over_people(criterion.numerator), "size": size}
+    return replace(criterion, required=required, broken=broken, **changed)
 
 
 def expect_people(k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The suite over the people of classes, beside that over rows."""
-    of_rows = expectations_of(k, attributes)
-    people = expect_at_least("people", k or 1, f"k-anonymity: every class has at least {k or 1} people")
-    return [expect_present("people"), people, *(_expect_over_people(one) for one in of_rows[2:])]
+    of_rows = [one for a in attributes for judge in judges_of(a) if judge.people for one in judge.expectations]
+    return [*SizeJudge(k, "people").expectations(), *map(_expect_over_people, of_rows)]
 
 
 def _expect_over_people(expectation: Expectation) -> Expectation:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import JudgedAttribute
 from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import columns_of, fields_of
 from tclose_spark.runfile.spec import Privacy
 from tclose_spark.table.domains import Counts, Profile, SensitiveDomain
 from tclose_spark.table.writing import LONGEST, listing
@@ -72,9 +73,11 @@ def suppressed_values(domain: SensitiveDomain, released: Counts) -> dict[str | N
 def suppressed_class(left: SuppressedRows, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
     """The figures of the suppressed rows as one class, with the guarantees of every class."""
     columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [left.rows]}
-    for a, counts in zip(attributes, left.values, strict=True):
-        histogram = Histograms.dense(np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64))
-        columns |= dict(zip((name for name, _ in a.fields()), a.measured(histogram), strict=True))
+    histograms = {
+        a.name: Histograms.dense(np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64))
+        for a, counts in zip(attributes, left.values, strict=True)
+    }
+    columns |= dict(zip((name for name, _ in fields_of(attributes)), columns_of(attributes, histograms), strict=True))
     return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes)
 
 

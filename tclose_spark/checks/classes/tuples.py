@@ -12,8 +12,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import EXACT, Classes, JudgedAttribute
-from tclose_spark.checks.classes.partial_figures import ExactCriterion
+from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
@@ -21,6 +20,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import sum_at
+from tclose_spark.requirements.criterion import ExactCriterion
+from tclose_spark.requirements.judge import EXACT, JudgedAttribute
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figures import Guarantee
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, gather, map_batches, select
 from tclose_spark.errors import InputError
+from tclose_spark.requirements.criterion import Guarantee
 from tclose_spark.table.arrays import BoolArray, IntArray
 from tclose_spark.table.dictionaries import group_equal
 

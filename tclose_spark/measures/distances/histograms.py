@@ -51,6 +51,11 @@ class Histograms:
         """Records in each histogram, shape (groups,)."""
         return np.add.reduceat(self.counts, self.starts)
 
+    @property
+    def largest(self) -> IntArray:
+        """Records with the most frequent value of each histogram, shape (groups,)."""
+        return np.maximum.reduceat(self.counts, self.starts)
+
     def take(self, groups: IntArray) -> Histograms:
         """Some of the histograms, in this order.
 

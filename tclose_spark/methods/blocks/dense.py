@@ -9,13 +9,13 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.likeness import caps
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, are_capped
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
 from tclose_spark.methods.method import require_frequencies, require_rows
 from tclose_spark.methods.people import MARGIN, PeopleRequirement, of_first_rows
 from tclose_spark.methods.widths import QuasiWidths
+from tclose_spark.requirements.planning import tightest
 from tclose_spark.table.arrays import WIDEST, IntArray
 from tclose_spark.table.rows import Rows
 
@@ -53,9 +53,10 @@ class Dense:
         for a in counted.sensitive:
             key = f"attributes.sensitive_attributes.{a.name}.l"
             present = sum(n > 0 for n in a.domain.counts)
-            if (a.l.distinct or 1) > present:
+            if a.needs.least_values > present:
                 what = "has" if counted is self.attributes else "over people, with one row each, has"
-                raise UnreachableError(f"{key}.distinct is {a.l.distinct}, but the whole table {what} {present} values")
+                least = a.needs.least_values
+                raise UnreachableError(f"{key}.distinct is {least}, but the whole table {what} {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
@@ -85,7 +86,7 @@ class Dense:
             heights=np.array([len(tree) for tree in trees], dtype=np.int64),
             rows=int(self.attributes.rows),
             k=int(self.k),
-            distinct=np.array([a.l.distinct or 1 for a in sensitive], dtype=np.int64),
+            distinct=np.array([a.needs.least_values for a in sensitive], dtype=np.int64),
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
@@ -99,12 +100,12 @@ class Dense:
 
     def _caps(self, largest: int, longest: int) -> IntArray:
         """`Requirement.caps` of classes of up to `largest` rows."""
-        if not any(a.has_caps for a in self.attributes.sensitive):
+        if not any(a.needs.caps for a in self.attributes.sensitive):
             return np.zeros((2, 0, 0), dtype=np.int64)
         result = np.zeros((2, len(self.attributes.sensitive), longest), dtype=np.int64)
         result[0] = 1
         for a in self.attributes.sensitive:
-            most, of = caps(self.attributes.likened_table(a), a.beta, a.l.frequency, largest)
+            most, of = tightest(a.needs.caps, self.attributes.likened_table(a), largest)
             result[0, a.column, : len(most)], result[1, a.column, : len(of)] = most, of
         return result
 
@@ -141,12 +142,13 @@ class Dense:
         for a in self.attributes.sensitive:
             values = np.zeros(len(a.domain.counts), dtype=np.int64)
             np.add.at(values, self.attributes.cells[:, a.column], cells)
-            if np.count_nonzero(values) < (a.l.distinct or 1):
+            of_one = Histograms.dense(values[None, :])
+            if np.count_nonzero(values) < a.needs.least_values:
                 return False
-            if a.has_caps and not are_capped(Histograms.dense(values[None, :]), a, self.attributes.likened_table(a))[0]:
+            if not a.needs.are_capped(of_one, self.attributes.likened_table(a))[0]:
                 return False
             if a.t is not None:
-                numerator = int(a.distance.numerators(Histograms.dense(values[None, :]))[0])
+                numerator = int(a.distance.numerators(of_one)[0])
                 if a.t.denominator * numerator > a.t.numerator * a.distance.scale * self.attributes.rows * size:
                     return False
         return True

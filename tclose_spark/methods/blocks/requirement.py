@@ -27,7 +27,7 @@ ONE = 1 << 30
 @structure
 class Requirement(NamedTuple):
     """The requirement of every class: at least k rows, and for each sensitive attribute its t, its distinct l and its
-    caps (frequency l and beta). If people are counted (see `methods.people`): at least k people, each distinct l over
+    caps. If people are counted (see `methods.people`): at least k people, each distinct l over
     people, each t and each cap over people too.
 
     Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people.
@@ -47,8 +47,8 @@ class Requirement(NamedTuple):
     # The largest numerator of a class of s rows, floor(t * scale * n * s), where its distance is numerator /
     # (scale * n * s), shape (attributes, largest size + 1).
     limits: IntArray
-    # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see `measures.likeness.caps`), shape (2,
-    # attributes, largest domain); (2, 0, 0) without any cap.
+    # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see `requirements.planning.tightest`), shape
+    # (2, attributes, largest domain); (2, 0, 0) without any cap.
     caps: IntArray
     # If people are counted, otherwise empty:
     first: IntArray  # 1 if a row of the cell is the first of its person, otherwise 0, shape (cells,)

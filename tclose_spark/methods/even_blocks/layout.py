@@ -17,7 +17,7 @@ import numpy as np
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, is_diverse, reaches, require_plain
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, reaches, require_plain
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
 from tclose_spark.methods.dealing.locality import Locality, choose_locality, label_losses, make_digits
@@ -148,8 +148,8 @@ def _hold(attributes: ResolvedAttributes, k: int, stack: Stack, blocks: int) -> 
         return False
     reached = [maximum_emd(stack, attributes.cells[:, a.column], a.distance, blocks) for a in sensitive]
     return reaches(sensitive, reached) and all(
-        is_diverse(
-            compositions(stack, attributes.cells[:, a.column], a.distance, blocks), a, attributes.likened_table(a)
+        a.needs.hold(
+            compositions(stack, attributes.cells[:, a.column], a.distance, blocks), attributes.likened_table(a)
         )
         for a in sensitive
     )

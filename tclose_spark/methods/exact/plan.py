@@ -139,7 +139,7 @@ def _by_subsets(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
 def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntArray]:
     """See `_by_subsets`."""
     attributes, rows = given.attributes, given.attributes.rows
-    ls = [a.name for a in attributes.sensitive if a.l.entropy is not None or a.l.recursive is not None]
+    ls = [a.name for a in attributes.sensitive if a.needs.mixed]
     if ls:
         raise UnreachableError(
             f"attributes.sensitive_attributes.{ls[0]}.l: method exact makes entropy and recursive l for at most "

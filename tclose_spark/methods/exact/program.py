@@ -23,9 +23,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
 
-from tclose_spark.measures.likeness import caps
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.exact.labels import Labels, TooManyLabelsError, all_labels
+from tclose_spark.requirements.planning import tightest
 from tclose_spark.table.arrays import FloatArray, IntArray
 
 TOLERANCE = 1e-6
@@ -137,10 +137,10 @@ def label_program(attributes: ResolvedAttributes, k: int, kinds: IntArray, rows:
         values = attributes.cells[kinds[-1], a.column]
         if a.t is not None and a.t < 1:
             program.require_t(a, values)
-        if (a.l.distinct or 1) > 1:
-            program.require_distinct(values, a.l.distinct or 1)
-        if a.has_caps:
-            share, of = caps(attributes.likened_table(a), a.beta, a.l.frequency, attributes.rows)
+        if a.needs.least_values > 1:
+            program.require_distinct(values, a.needs.least_values)
+        if a.needs.caps:
+            share, of = tightest(a.needs.caps, attributes.likened_table(a), attributes.rows)
             program.require_shares(values, share / np.maximum(of, 1))
     return program.program
 

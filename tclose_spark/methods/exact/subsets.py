@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, are_diverse, too_far
+from tclose_spark.methods.attributes import ResolvedAttributes, too_far
 from tclose_spark.methods.exact.losses import QuasiLosses
 from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray, ranked
 
@@ -59,7 +59,7 @@ def classes_hold(attributes: ResolvedAttributes, cell: IntArray, rows: IntArray)
     for a in attributes.sensitive:
         values = attributes.cells[cell[kind], a.column]
         classes = Histograms.tally(owner, values, rows[owner, kind], len(rows), len(a.domain.values))
-        holds &= are_diverse(classes, a, attributes.likened_table(a))
+        holds &= a.needs.are_met(classes, attributes.likened_table(a))
         if a.t is not None:
             holds &= ~too_far(a.distance, a.distance.numerators(classes), a.t, classes.sizes)
     return holds

@@ -14,7 +14,6 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import (
     ResolvedAttributes,
     ResolvedSensitive,
-    is_diverse,
     reaches,
     worst_closeness_ratio,
 )
@@ -100,7 +99,7 @@ def _reached_in_layers(given: PlanningInput, deal: LayeredDeal) -> tuple[tuple[F
             codes, ones = given.attributes.cells[cells, a.column], np.ones(len(cells), dtype=np.int64)
             part = Histograms.tally(classes, codes, ones, int(classes.max()) + 1, len(a.distance.table))
             emd[i] = max(emd[i], maximum(a.distance, a.distance.numerators(part), part.sizes))
-            diverse = diverse and is_diverse([part], a, given.attributes.likened_table(a))
+            diverse = diverse and a.needs.hold([part], given.attributes.likened_table(a))
         if not reaches(attributes, emd):
             break
     return tuple(emd), diverse
@@ -110,7 +109,7 @@ def _deals_diversely(given: PlanningInput, stack: Stack, attribute: ResolvedSens
     if not attribute.is_conditioned:
         return True
     classes = compositions(stack, given.attributes.cells[:, attribute.column], attribute.distance, e)
-    return is_diverse(classes, attribute, given.attributes.likened_table(attribute))
+    return attribute.needs.hold(classes, given.attributes.likened_table(attribute))
 
 
 def reports(given: PlanningInput, stacks: Stacks, smallest: int) -> Iterator[SizeReport]:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, are_diverse, too_far
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
 from tclose_spark.methods.people import PeopleRequirement
 from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
 from tclose_spark.table.arrays import ExactArray, IntArray
@@ -58,8 +58,8 @@ class GroupRequirement:
             return self._people.poor(groups.group, groups.cell, groups.rows, groups.groups)
         broken: Mask = groups.sizes < self.k
         for a in self.attributes.sensitive:
-            if (a.l.distinct or 1) > 1:
-                broken = broken | (diversity.distinct(self._histograms(groups, a)) < (a.l.distinct or 1))
+            if a.needs.least_values > 1:
+                broken = broken | (diversity.distinct(self._histograms(groups, a)) < a.needs.least_values)
         return broken
 
     def least_lost(self, groups: FrequencySet, lacking: int = 0) -> float:
@@ -92,7 +92,7 @@ class GroupRequirement:
             histograms = self._histograms(groups, a)
             if a.t is not None and a.t < 1:
                 broken = broken | too_far(*self._distances(a, histograms, cell_rows), a.t, histograms.sizes)
-            broken = broken | ~are_diverse(histograms, a, self.attributes.likened_table(a, cell_rows))
+            broken = broken | ~a.needs.are_met(histograms, self.attributes.likened_table(a, cell_rows))
         if self._people is not None:
             broken = broken | self._people.broken(groups.group, groups.cell, groups.rows, groups.groups, cell_rows)
         return broken

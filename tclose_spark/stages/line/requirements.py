@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
 from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, SECRET_VARIABLE, Run, secret_from_environment
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
+from tclose_spark.requirements.wording import stricter
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table.columns.spark_types import type_name
@@ -168,13 +168,7 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
                 "public; begin a new line of releases with privacy.of: released"
             )
         weaker = ["k"] if entry["smallest_atom"] < spec.privacy.k else []
-        for name, one in sensitive.items():
-            t = entry["t"][name]
-            weaker += [f"t of {name}"] if one.t is not None and (t is None or Fraction(t) > one.t) else []
-            weaker += [f"l of {name}"] if (one.l.distinct or 1) > entry["distinct"].get(name, 1) else []
-            level, beta = entry.get("frequency", {}).get(name, 1), entry.get("beta", {}).get(name)
-            weaker += [f"l of {name}"] if float(one.l.frequency or 1) > level else []
-            weaker += [f"beta of {name}"] if one.beta is not None and (not beta or Fraction(beta) > one.beta) else []
+        weaker += stricter(sensitive, entry)
         if weaker:
             raise UnreachableError(
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, whose atoms cannot be "

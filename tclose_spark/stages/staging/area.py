@@ -46,7 +46,7 @@ def resolved_attributes(run: Run, profile: Profile) -> ResolvedAttributes:
             raise UnreachableError(
                 f"release.form: each class needs two values of each sensitive attribute, and {a.name} has one"
             )
-    diverse = [replace(a, l=a.l.model_copy(update={"distinct": max(2, a.l.distinct or 0)})) for a in found.sensitive]
+    diverse = [replace(a, needs=replace(a.needs, values=max(2, a.needs.least_values))) for a in found.sensitive]
     return replace(found, sensitive=tuple(diverse))
 
 

@@ -16,7 +16,7 @@ from strategies import CITIES
 from tclose_spark.auditing.attacks.exposures import AttackColumns, Exposure, KnownAttributeColumns, measure_attacks
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.question import question_from_columns
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, class_table
+from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.checks.classes.tuples import TupleCloseness
 from tclose_spark.engine.protocol import Session, Table
@@ -24,6 +24,7 @@ from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.measures.disclosure.beliefs import chance_gains
 from tclose_spark.measures.distances.ground_distances import EqualDistance, HierarchicalDistance, OrderedDistance
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.table.tuple_codes import TupleCodes
 

@@ -16,7 +16,7 @@ from strategies import CITIES
 
 from tclose_spark.auditing.attacks.exposures import AttackColumns
 from tclose_spark.checks.classes import class_table as classes
-from tclose_spark.checks.classes.class_table import JudgedAttribute, JudgedQuasi, judged_attribute
+from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.measures.distances.ground_distances import (
     EqualDistance,
@@ -25,6 +25,8 @@ from tclose_spark.measures.distances.ground_distances import (
     OrderedDistance,
 )
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
+from tclose_spark.requirements.registry import fields_of
 from tclose_spark.runfile.attributes import SensitiveAttribute
 
 AGE = JudgedQuasi("age", ("age",), LabelLoss(numeric=True, span=Fraction(40)))
@@ -248,7 +250,7 @@ def test_no_two_measures_of_attributes_share_a_column() -> None:
     attribute = judged_attribute(
         "x", SensitiveAttribute.model_validate({"t": "0.5", "l": asked}), {"a": 1, "b": 1}, None, True
     )
-    parts = [*attribute.fields(), *AttackColumns(attribute, Fraction(1, 5)).fields()]
+    parts = [*fields_of([attribute]), *AttackColumns(attribute, Fraction(1, 5)).fields()]
     measures = {name.removesuffix("_x") for name, _ in parts}
     assert len(measures) == len(parts)
     assert [(one, other) for one in measures for other in measures if other.startswith(f"{one}_")] == []

@@ -13,7 +13,6 @@ from strategies import drawn
 from requirements import distances_and_classes, requirement_of
 from tclose_spark.measures.distances.ground_distances import EqualDistance, OrderedDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.measures.likeness import caps
 from tclose_spark.methods.blocks.holding import (
     add_cell,
     closeness_ratio,
@@ -23,6 +22,8 @@ from tclose_spark.methods.blocks.holding import (
     work_space,
 )
 from tclose_spark.methods.blocks.requirement import ONE, exact_limits
+from tclose_spark.requirements.planning import needs_of, tightest
+from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 
 
 @drawn(100, quick=25)
@@ -75,7 +76,8 @@ def test_closeness_ratios_are_those_of_measures(drawn_classes):
 def test_caps_are_those_that_fractions_say(drawn_classes, beta, level):
     distance, classes = drawn_classes
     plain, n = requirement_of([distance], [None]), int(distance.table.sum())
-    requirement = plain._replace(caps=np.stack(caps(distance.table, beta, level, n))[:, None, :])
+    caps = needs_of(SensitiveAttribute(beta=beta, l=Diversity(frequency=level))).caps
+    requirement = plain._replace(caps=np.stack(tightest(caps, distance.table, n))[:, None, :])
     space = work_space(requirement)
     for counts in classes:
         size = int(counts.sum())
@@ -89,7 +91,7 @@ def test_caps_are_those_that_fractions_say(drawn_classes, beta, level):
 
 def test_a_cap_of_too_many_digits_is_rounded_down():
     table, beta = np.array([1, 10**9]), Fraction(10**9 + 1, 10**9)
-    most, of = caps(table, beta, None, largest=2**40)
+    most, of = tightest(needs_of(SensitiveAttribute(beta=beta)).caps, table, largest=2**40)
     exact = (1 + beta) / (10**9 + 1)
     assert Fraction(int(most[0]), int(of[0])) < exact
     assert exact - Fraction(int(most[0]), int(of[0])) < Fraction(1, 2**21)

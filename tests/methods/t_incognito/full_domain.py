@@ -78,11 +78,11 @@ def is_class(problem: Problem, rows: Rows, places: IntArray, whole: IntArray) ->
         emd = Fraction(int(distance.numerators(part)[0]), distance.scale * len(whole) * len(places))
         if a.t is not None and emd > a.t:
             return False
-        if a.l.entropy is not None and diversity.entropy_margins(histogram, a.l.entropy)[0] < 0:
+        if settings.l.entropy is not None and diversity.entropy_margins(histogram, settings.l.entropy)[0] < 0:
             return False
-        if a.l.recursive is not None:
+        if settings.l.recursive is not None:
             ranked = sorted(counts.tolist(), reverse=True)
-            if not ranked[0] < a.l.recursive.c * sum(ranked[a.l.recursive.l - 1 :]):
+            if not ranked[0] < settings.l.recursive.c * sum(ranked[settings.l.recursive.l - 1 :]):
                 return False
     return True
 
@@ -90,7 +90,10 @@ def is_class(problem: Problem, rows: Rows, places: IntArray, whole: IntArray) ->
 def is_poor(problem: Problem, rows: Rows, places: IntArray) -> bool:
     """Whether these rows break k or a distinct l."""
     codes = problem.profile.cell_codes[rows.cell[places]]
-    few = any(len(np.unique(codes[:, a.column])) < (a.l.distinct or 1) for a in problem.attributes.sensitive)
+    settings = problem.spec.attributes.sensitive_attributes
+    few = any(
+        len(np.unique(codes[:, a.column])) < (settings[a.name].l.distinct or 1) for a in problem.attributes.sensitive
+    )
     return few or len(places) < problem.spec.privacy.k
 
 

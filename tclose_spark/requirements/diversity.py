@@ -1,0 +1,161 @@
+"""l-diversity, of four kinds: distinct, entropy, recursive and frequency. See `measures.diversity`."""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.measures import diversity, likeness
+from tclose_spark.requirements.criterion import Criterion
+from tclose_spark.requirements.expectation import expect_at_least, expect_present
+from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, bounded, clipped
+from tclose_spark.requirements.words import Entry, GuaranteeRow, Words
+
+
+def judge_distinct(a: JudgedAttribute) -> Judge:
+    """`distinct_`: the different values of each class. Every class has one."""
+    least, column, measure = a.settings.l.distinct, a.column("distinct"), "distinct l-diversity"
+    meaning = f"{measure} of {a.name}: at least {least or 1} values"
+    broken = None if least is None else (column, least)
+    return Judge(
+        a=a,
+        key="distinct",
+        measure=measure,
+        columns={"distinct": pa.int64()},
+        measured=lambda classes: [diversity.distinct(classes)],
+        criterion=Criterion(measure=measure, attribute=a.name, required=least, figure=column, broken=broken),
+        expectations=[expect_present(column), expect_at_least(column, least or 1, meaning)],
+        people="rows",
+    )
+
+
+def judge_entropy(a: JudgedAttribute) -> Judge:
+    """`entropy_`: exp of the entropy of each class, as a double."""
+    level = a.settings.l.entropy
+    return bounded(
+        a,
+        "entropy",
+        "entropy l-diversity",
+        diversity.entropy_l,
+        required=level,
+        margins=None if level is None else partial(diversity.entropy_margins, level=level),
+        meaning=f"entropy l-diversity of {a.name}: at least {level}",
+        kind=pa.float64(),
+        exactly=", exactly",
+        bound=diversity.readable_entropy(float(level or 1)),
+        people="rows",
+    )
+
+
+class RecursiveCriterion(Criterion):
+    """Whether every class is recursive (c, l)-diverse."""
+
+    def achieved(self, rank: Any) -> bool:
+        """See Criterion."""
+        return bool(rank > 0)
+
+
+def judge_recursive(a: JudgedAttribute) -> Judge | None:
+    """`recursive_margin_`: holds if it is > 0. Measured only if it is required."""
+    required, column, measure = a.settings.l.recursive, a.column("recursive_margin"), "recursive (c, l)-diversity"
+    if required is None:
+        return None
+    c, level = required.c, required.l
+    meaning = f"recursive ({c}, {level})-diversity of {a.name}"
+    return Judge(
+        a=a,
+        key="recursive",
+        measure=measure,
+        columns={"recursive_margin": EXACT},
+        measured=lambda classes: [clipped(diversity.recursive_margins(classes, c, level))],
+        criterion=RecursiveCriterion(
+            measure=measure, attribute=a.name, required=required, figure=column, broken=(column, 0), reached=True
+        ),
+        expectations=[expect_present(column), expect_at_least(column, 0, meaning, strict=True)],
+        people="rows",
+    )
+
+
+def judge_frequency(a: JudgedAttribute) -> Judge:
+    """`frequency_`: one over the largest share that a value has of each class."""
+    l = a.settings.l  # noqa: E741 - the field's name for it
+    level = l.frequency
+    return bounded(
+        a,
+        "frequency",
+        "frequency l-diversity",
+        lambda classes: classes.sizes / classes.largest,
+        required=level,
+        margins=None if level is None else partial(likeness.frequency_margins, level=level),
+        meaning=f"frequency l-diversity of {a.name}: no value has more than 1 / {level} of a class",
+        people="weights",
+        rounded=lambda rounding: (
+            {} if level is None else {"l": l.model_copy(update={"frequency": level / (1 - 2 * rounding)})}
+        ),
+    )
+
+
+class RecursiveWords(Words):
+    """It holds or does not."""
+
+    def bound(self, required: Any) -> dict[str, Any]:
+        """See Words."""
+        return {"required": {"c": str(required.c), "l": required.l}}
+
+    def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
+        """See Words."""
+        c, level = entry["required"]["c"], entry["required"]["l"]
+        return GuaranteeRow(
+            name=self.name,
+            attribute=attribute,
+            meaning=f"the most frequent value of a class has fewer than {c} times the rows of all values of rank "
+            f"{level} and below",
+            required=f"c = {c}, l = {level}",
+            achieved="in every class" if entry["holds"] else "not in every class",
+            met=entry["holds"],
+        )
+
+
+OF_L: dict[str, Any] = {"section": "l", "by_kind": True}
+DIVERSITY = (
+    Words(
+        key="distinct",
+        measure="distinct l-diversity",
+        required=attrgetter("l.distinct"),
+        name="Distinct l-diversity",
+        meaning="fewest different values in a class",
+        shown=("achieved",),
+        recorded="required",
+        **OF_L,
+    ),
+    Words(
+        key="entropy",
+        measure="entropy l-diversity",
+        required=attrgetter("l.entropy"),
+        name="Entropy l-diversity",
+        meaning="lowest effective number of values in a class (exp of the entropy)",
+        least=diversity.readable_entropy,
+        **OF_L,
+    ),
+    RecursiveWords(
+        key="recursive",
+        measure="recursive (c, l)-diversity",
+        required=attrgetter("l.recursive"),
+        name="Recursive l-diversity",
+        shown=("holds",),
+        violated=lambda g, over: f"are not recursive ({g.required.c}, {g.required.l})-diverse{over}",
+        **OF_L,
+    ),
+    Words(
+        key="frequency",
+        measure="frequency l-diversity",
+        required=attrgetter("l.frequency"),
+        name="Frequency l-diversity",
+        meaning="one over the largest share that a value has of a class",
+        recorded="required",
+        **OF_L,
+    ),
+)

@@ -1,0 +1,177 @@
+"""The judge's side of a requirement: which columns it adds to the class table, its criterion, and its expectations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.expectation import Expectation, expect_at_least, expect_at_most, expect_present
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.domains import Counts, sensitive_domain
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.tuple_codes import TupleCodes
+from tclose_spark.table.writing import finite
+
+EXACT = pa.decimal128(38, 0)
+
+
+def measure_column(measure: str, attribute: str) -> str:
+    """The class table's column of a measure. Dots and backticks in names, which Spark would interpret, become %2E
+    and %60.
+    """
+    return f"{measure}_{attribute.replace('%', '%25').replace('.', '%2E').replace('`', '%60')}"
+
+
+@dataclass(frozen=True)
+class JudgedAttribute:
+    """A sensitive attribute to verify: its ordered domain, its distance from the whole table, its settings, and the
+    hierarchy whose leaves the domain is, if it has one. If it is a tuple of other attributes (`tuples`), only its
+    distance is measured.
+    """
+
+    name: str
+    values: tuple[str | None, ...]
+    distance: GroundDistance
+    settings: SensitiveAttribute
+    hierarchy: Hierarchy | None = None
+    tuples: TupleCodes | None = None
+
+    @property
+    def unused(self) -> tuple[str | None, ...]:
+        """Values of the domain that no row has."""
+        return tuple(value for value, n in zip(self.values, self.distance.table, strict=True) if not n)
+
+    def column(self, measure: str) -> str:
+        """The class table's column of a measure of this attribute (see `measure_column`)."""
+        return measure_column(measure, self.name)
+
+
+def judged_attribute(
+    name: str,
+    settings: SensitiveAttribute,
+    counts: Counts,
+    hierarchy: Hierarchy | None,
+    is_text: bool,
+) -> JudgedAttribute:
+    """A sensitive attribute with these counts of the whole table. is_text: whether its column has text.
+
+    Raises:
+        InputError: if a value has no place in the domain.
+    """
+    domain = sensitive_domain(name, counts, settings, hierarchy, is_text)
+    distance = distance_of(settings, domain, hierarchy)
+    return JudgedAttribute(name, domain.values, distance, settings, None if settings.kind.ordered else hierarchy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """What is measured of a sensitive attribute in every class, and required if there is a bound.
+
+    key: its name in figures. measure: its name for readers.
+    columns: that it adds to the class table, each followed by the attribute's name.
+    measured: these columns, one row for each class, from the histograms of the attribute's values.
+    criterion: of every class; None if it is no guarantee.
+    expectations: the requirement for Great Expectations. A missing figure fails.
+    people: what counts if people are counted: "weights" (each person weighs 1, spread over the person's rows), "rows"
+        (one row of each person), or None (rows only).
+    rounded: changes of the settings that shares over people have to meet. Each of the four weights that the share of a
+        value is compared by is off by at most a quarter of this rounding, as a share of itself.
+    digits: of its figure.
+    """
+
+    a: JudgedAttribute
+    key: str
+    measure: str
+    columns: Mapping[str, pa.DataType]
+    measured: Callable[[Histograms], Sequence[Any]]
+    criterion: Criterion | None = None
+    expectations: Sequence[Expectation] = ()
+    people: Literal["weights", "rows"] | None = None
+    rounded: Callable[[Fraction], dict[str, Any]] = lambda _: {}
+    digits: int | None = None
+
+    @property
+    def fields(self) -> list[tuple[str, pa.DataType]]:
+        """Names and types of its columns."""
+        return [(self.a.column(name), kind) for name, kind in self.columns.items()]
+
+    def arrays(self, classes: Histograms) -> list[pa.Array]:
+        """Its columns for some classes."""
+        return [
+            pa.array(values, kind) for values, kind in zip(self.measured(classes), self.columns.values(), strict=True)
+        ]
+
+    def reached(self, guarantee: Guarantee) -> dict[str, Any]:
+        """Its guarantee as plain values, for the certificate: an exact figure is a text p/q."""
+        achieved = guarantee.achieved
+        if self.digits is not None:
+            achieved = round(achieved, self.digits)
+        return {
+            "achieved": str(achieved) if isinstance(achieved, Fraction) else finite(achieved),
+            "holds": guarantee.holds,
+        }
+
+
+def bounded(
+    a: JudgedAttribute,
+    key: str,
+    measure: str,
+    figures: Callable[[Histograms], Any],
+    *,
+    required: Any = None,
+    margins: Callable[[Histograms], Any] | None = None,
+    meaning: str = "",
+    largest: bool = False,
+    kind: pa.DataType = EXACT,
+    exactly: str = ", in exact integers",
+    bound: float | None = None,
+    **more: Any,
+) -> Judge:
+    """A judge of a figure in doubles, in a column named like its key, that has an exact margin if a bound is required:
+    a class meets it if the margin is at least 0.
+
+    largest: whether the largest figure is the worst, and not the smallest. meaning: of the requirement; exactly: what
+    it adds for the margin. kind: of the margin's column. bound: of the figure, such that no class fails it that meets
+    the exact one.
+    """
+    figure, margin = a.column(key), a.column(f"exact_{key}")
+    columns, expectations = {key: pa.float64()}, list[Expectation]()
+    if margins is not None:
+        columns[f"exact_{key}"] = kind
+        compare = expect_at_most if largest else expect_at_least
+        expectations = [
+            expect_present(figure),
+            compare(figure, float(required) if bound is None else bound, meaning),
+            expect_present(margin),
+            expect_at_least(margin, 0, meaning + exactly),
+        ]
+    criterion = Criterion(
+        measure=measure,
+        attribute=a.name,
+        required=required,
+        figure=figure,
+        broken=None if margins is None else (margin, 0),
+        largest=largest,
+    )
+    made: dict[str, Any] = {"criterion": criterion, "expectations": expectations} | more
+    return Judge(
+        a=a,
+        key=key,
+        measure=measure,
+        columns=columns,
+        measured=lambda classes: [figures(classes), *([] if margins is None else [clipped(margins(classes))])],
+        **made,
+    )
+
+
+def clipped(margins: Any) -> list[Any]:
+    """Margins in 38 digits. Larger ones (a t with very many digits) are clipped, and keep their sign."""
+    most = 10**38 - 1
+    return [max(-most, min(most, margin)) for margin in margins.tolist()]

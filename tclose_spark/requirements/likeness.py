@@ -1,0 +1,88 @@
+"""beta-likeness, and the measures without a requirement: delta-disclosure and the KL divergence. See
+`measures.likeness`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from tclose_spark.measures import likeness
+from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.requirements.criterion import ExactCriterion
+from tclose_spark.requirements.judge import EXACT, Judge, JudgedAttribute, bounded
+from tclose_spark.requirements.words import Words
+
+DIGITS = 9
+"""Of measures that no run file requires: processors compute logarithms with different last digits."""
+
+
+def judge_likeness(a: JudgedAttribute) -> Judge:
+    """`beta_`: the least beta of each class, as a double. `likeness_numerator_`, `likeness_denominator_`: of the exact
+    one, if one is required.
+    """
+    beta, table = a.settings.beta, a.distance.table
+
+    def figures(classes: Histograms) -> Any:
+        rises, units = likeness.largest_rises(table, classes)
+        known = (units != 0).astype(bool)
+        return np.where(known, rises / np.where(known, units, 1), np.inf).astype(np.float64)
+
+    made = bounded(
+        a,
+        "beta",
+        "beta-likeness",
+        figures,
+        required=beta,
+        margins=None if beta is None else partial(likeness.likeness_margins, table, beta=beta),
+        meaning=f"beta-likeness of {a.name}: no value is more than 1 + {beta} times as frequent as in the table",
+        largest=True,
+        people="weights",
+        rounded=lambda rounding: {} if beta is None else {"beta": (1 + beta) * (1 - 2 * rounding) - 1},
+    )
+    if beta is None or made.criterion is None:
+        return made
+    numerator, denominator = "likeness_numerator", "likeness_denominator"
+    exact: dict[str, Any] = {"numerator": a.column(numerator), "unit": 1, "size": a.column(denominator)}
+    return replace(
+        made,
+        columns={**made.columns, numerator: EXACT, denominator: EXACT},
+        measured=lambda classes: [
+            *made.measured(classes),
+            *(part.tolist() for part in likeness.largest_rises(table, classes)),
+        ],
+        criterion=ExactCriterion(**{**vars(made.criterion), **exact}),
+    )
+
+
+def measure_delta(a: JudgedAttribute) -> Judge:
+    """`delta_`: delta-disclosure, which nothing requires."""
+    figures = partial(likeness.disclosure, a.distance.table)
+    return bounded(a, "delta", "delta-disclosure", figures, largest=True, digits=DIGITS)
+
+
+def measure_divergence(a: JudgedAttribute) -> Judge:
+    """`divergence_`: the KL divergence, which nothing requires."""
+    figures = partial(likeness.divergence, a.distance.table)
+    return bounded(a, "divergence", "KL divergence", figures, largest=True, digits=DIGITS)
+
+
+LIKENESS = Words(
+    key="beta",
+    measure="beta-likeness",
+    required=attrgetter("beta"),
+    name="beta-likeness",
+    meaning="by how much a value is more frequent in a class than in the table, at most, as a multiple of its share of "
+    "the table",
+    exact=True,
+    section="beta",
+    recorded="required_exact",
+    violated=lambda g, over: (
+        f"have a value that is more than 1 + beta = {1 + g.required} times as frequent as in the table{over}; the "
+        f"worst has beta = {float(g.achieved):.6g}"
+    ),
+)

@@ -1,0 +1,53 @@
+"""The words of (n, t)-closeness: the distance of a class from a natural superset of n records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tclose_spark.requirements.closeness import CLOSENESS
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.requirements.words import Entry, GuaranteeRow, distances_text, filled
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.distances import DISTANCES
+from tclose_spark.table.writing import number
+
+
+def near_entry(settings: SensitiveAttribute, n: int, reached: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of the certificate: the largest distance of a class from the superset that proves it, and the number of
+    classes that each kind of superset proves first.
+    """
+    return {"n": n, "distance": settings.distance, **CLOSENESS.bound(settings.t), **reached}
+
+
+def near_row(attribute: str, nt: Entry, whole: str, classes: int) -> GuaranteeRow:
+    """The row of the report. The verifier compared each class as exact fractions."""
+    by = nt["classes"]
+    return GuaranteeRow(
+        name="(n, t)-closeness",
+        attribute=attribute,
+        meaning=f"largest distance of a class from a natural superset of {number(nt['n'])} rows or more: "
+        f"{number(by['whole_table'])} classes are near to the {whole}, {number(by['itself'])} have as many rows "
+        f"themselves, {number(by['superset'])} are near to another; {DISTANCES[nt['distance']].meaning}",
+        required=f"at most {number(nt['required'], nt['achieved'])}",
+        achieved=number(nt["achieved"], nt["required"]),
+        met=sum(by.values()) == classes and nt["achieved"] <= nt["required"],
+        bar=filled(nt),
+        exact_required=nt["required_exact"],
+    )
+
+
+def near_lines(attribute: str, nt: Entry) -> Iterator[tuple[str, str]]:
+    """(name, figures) for the console."""
+    by = nt["classes"]
+    yield f"(n, t) of {attribute}", f"n {nt['n']:,}, {distances_text(nt)}"
+    classes = f"table {by['whole_table']:,}, itself {by['itself']:,}, another {by['superset']:,}"
+    yield "  classes near to", classes
+
+
+def unproven(broken: Guarantee) -> str:
+    """A line on the classes of an attribute without a superset that proves them."""
+    return (
+        f"{broken.attribute}: {broken.classes} classes ({broken.rows} rows) are not near any natural superset that was "
+        f"tried ((n, t)-closeness, {broken.required}); the worst class is {broken.achieved:.6f} away from its nearest"
+    )

@@ -1,0 +1,180 @@
+"""The words of a requirement: its entry in the certificate, and from that its row in the report and its line on the
+console; and its lines in verdicts and audits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tclose_spark.requirements.criterion import Guarantee
+from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.table.writing import digits_apart, number
+
+MARK, BAR = 100, 150
+"""The width of a guarantee's bar up to the requirement, and in all."""
+Entry = Mapping[str, Any]
+"""Of a certificate."""
+Reached = Mapping[str, Any]
+"""What classes achieve (see `Judge.reached`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuaranteeRow:
+    """A row of the table of guarantees.
+
+    exact_required, exact_achieved: fractions, "" if the figures themselves are exact.
+    bar: filled units of BAR, None if there is nothing to compare.
+    met: None if nothing is required.
+    """
+
+    name: str
+    attribute: str
+    meaning: str
+    required: str
+    achieved: str
+    met: bool | None
+    bar: float | None = None
+    exact_required: str = ""
+    exact_achieved: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """The words of a requirement of a sensitive attribute.
+
+    key, measure: see `Judge`.
+    required: the bound by the settings; None without one.
+    name, meaning: in the report. over_people: what it adds to the meaning over people.
+    exact: whether the bound is one that no figure exceeds, compared as exact fractions. Otherwise figures reach it.
+    section: of the certificate's guarantees. by_kind: whether attributes have several entries there, by key.
+    shown: what an entry has of figures that are not exact.
+    always: whether the certificate has an entry without a bound, too.
+    recorded: the key of the entry that the history of a line keeps; "" for none.
+    least: the least figure that agrees with a bound.
+    violated: how classes that break it are called, before what they count; by default that they have less of it.
+    """
+
+    key: str
+    measure: str
+    required: Callable[[SensitiveAttribute], Any]
+    name: str
+    meaning: str = ""
+    over_people: str = ", over people"
+    exact: bool = False
+    section: str = ""
+    by_kind: bool = False
+    shown: tuple[str, ...] = ("achieved", "holds")
+    always: bool = False
+    recorded: str = ""
+    least: Callable[[float], float] = float
+    violated: Callable[[Guarantee, str], str] | None = None
+
+    def entry(self, settings: SensitiveAttribute, reached: Reached, people: Reached | None) -> dict[str, Any]:
+        """The entry of the certificate. people: what classes achieve over people, if they are counted."""
+        entry = {**self.bound(self.required(settings)), **self._figure(reached)}
+        if people is None:
+            return entry
+        if self.exact:  # the verifier compared each class
+            return {**entry, "over_people": {"achieved": float(Fraction(people["achieved"])), "holds": people["holds"]}}
+        return {**entry, "over_people": self._figure(people)}
+
+    def bound(self, required: Any) -> dict[str, Any]:
+        """What the certificate has of the bound."""
+        if not self.exact:
+            return {"required": required if isinstance(required, int) else float(required)}
+        decimal, exact = (None, None) if required is None else (float(required), str(required))
+        return {"required": decimal, "required_exact": exact}
+
+    def _figure(self, reached: Reached) -> dict[str, Any]:
+        if self.exact:
+            return {"achieved": float(Fraction(reached["achieved"])), "achieved_exact": str(reached["achieved"])}
+        return {key: reached[key] for key in self.shown}
+
+    def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
+        """The row of the report. whole: the table that classes are compared with, in words."""
+        required, achieved = entry["required"], entry["achieved"]
+        shown: dict[str, Any] = {"name": self.name, "attribute": attribute, "meaning": self.meaning}
+        if not self.exact:
+            met = entry.get("holds", True) and achieved >= self.least(required)
+            return at_least(**shown, figure=entry, met=met)
+        row = GuaranteeRow(
+            **shown,
+            required="nothing",
+            achieved=number(achieved, required),
+            met=None,
+            exact_achieved=entry["achieved_exact"],
+        )
+        if required is None:
+            return row
+        holds = entry.get("holds", Fraction(entry["achieved_exact"]) <= Fraction(entry["required_exact"]))
+        most, exact = f"at most {number(required, achieved)}", entry["required_exact"]
+        return replace(row, required=most, met=holds, bar=filled(entry), exact_required=exact)
+
+    def row_of_people(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
+        """The row over people."""
+        row = self.row(attribute, {**entry, **entry["over_people"]}, whole)
+        return replace(row, meaning=row.meaning + self.over_people, exact_achieved="")
+
+    def line(self, attribute: str, entry: Entry) -> tuple[str, str]:
+        """(name, figures) for the console."""
+        name = f"{self.section} of {attribute}"
+        if self.exact:
+            return name, distances_text(entry)
+        kind = f" ({self.key})" if self.by_kind else ""
+        return f"{name}{kind}", f"requested {entry['required']}, achieved {achieved_text(entry)}"
+
+    def violation(self, broken: Guarantee, classes: str, over: str) -> str:
+        """A line on classes that break it. classes: these, in words. over: " over people", if they are counted."""
+        if self.violated is not None:
+            return f"{broken.attribute}: {classes} {self.violated(broken, over)}"
+        less = f"have less {broken.measure} than {broken.required}; the worst has {broken.achieved:.6g}"
+        return f"{broken.attribute}: {classes} {less}"
+
+    def is_stricter(self, settings: SensitiveAttribute, recorded: Any) -> bool:
+        """Whether it requires more than the release of a history did. recorded: None if that required nothing."""
+        required = self.required(settings)
+        if self.exact:
+            return required is not None and (not recorded or Fraction(recorded) > required)
+        return bool(self.recorded) and float(required or 1) > (recorded or 1)
+
+
+def filled(figure: Entry) -> float:
+    """The filled units of a bar that has the requirement at MARK."""
+    achieved, required = figure["achieved"], figure["required"]
+    if required == 0:
+        return BAR if achieved else 0.0
+    return round(min(BAR, MARK * float(achieved) / float(required)), 2)
+
+
+def at_least(name: str, attribute: str, meaning: str, figure: Entry, met: bool) -> GuaranteeRow:
+    """The row of a figure that must reach its requirement."""
+    return GuaranteeRow(
+        name=name,
+        attribute=attribute,
+        meaning=meaning,
+        required=f"at least {number(figure['required'], figure['achieved'])}",
+        achieved=number(figure["achieved"], figure["required"]),
+        met=met,
+        bar=filled(figure),
+    )
+
+
+def distances_text(entry: Entry) -> str:
+    """The required and the achieved distance, with 6 digits, or with as many as it takes for them to differ."""
+    required = entry["required"]
+    if required is None:
+        return f"not requested, achieved {achieved_text(entry, '.6f')}"
+    both = (entry["achieved"], entry.get("over_people", entry)["achieved"])
+    digits = max(digits_apart(achieved, required, 6) for achieved in both)
+    requested = f"{required:.{digits}f}".rstrip("0").rstrip(".")
+    return f"requested {requested}, achieved {achieved_text(entry, f'.{digits}f')}"
+
+
+def achieved_text(entry: Entry, form: str = "") -> str:
+    """What classes achieve, over people first if they are counted."""
+    rows = format(entry.get("achieved", "yes"), form)
+    people = entry.get("over_people")
+    return rows if people is None else f"{format(people.get('achieved', 'yes'), form)} over people, {rows} over rows"
