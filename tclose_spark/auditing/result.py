@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.exposures import Exposure
     from tclose_spark.checks.classes.figures import ClassFigures
     from tclose_spark.checks.classes.population import PopulationRisks
-    from tclose_spark.checks.expectations import Expectation
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.requirements.criterion import Guarantee
+    from tclose_spark.requirements.expectation import Expectation
     from tclose_spark.requirements.judge import JudgedAttribute
     from tclose_spark.table.arrays import IntArray
 

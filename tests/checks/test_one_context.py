@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 
 from tclose_spark.checks import validation
-from tclose_spark.checks.expectations import Expectation
+from tclose_spark.requirements.expectation import Expectation
 
 SIZE = Expectation("expect_column_values_to_be_between", (("column", "size"), ("min_value", 3)), "k is 3")
 SET = Expectation("expect_column_values_to_not_be_null", (("column", "size"),), "sizes are known")
