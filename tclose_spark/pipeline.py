@@ -11,7 +11,7 @@ from typing import Any
 from tclose_spark.checks.gx_import import begin_import
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
-from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, TcloseError
+from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, SameInputError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.run import ORDER, STATE, Run
 from tclose_spark.kernels.caching import has_kernels
@@ -147,6 +147,11 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
     begin_import()
     try:
         return _from_stage(run, first)
+    except SameInputError:
+        if not continues or run.spec.output.after != run.spec.output.path:
+            raise
+        run.announce("nothing to do: the release before was made from these rows, so the line has no further release")
+        return certificate_of(run)
     except DamagedStagingError as error:
         if first == 0:
             raise

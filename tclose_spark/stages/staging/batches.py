@@ -13,8 +13,8 @@ from typing import Literal
 
 import pyarrow as pa
 
-from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
+from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.errors import DamagedStagingError, InputError
 from tclose_spark.io.storage.stores import StoreError
