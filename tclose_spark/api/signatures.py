@@ -83,7 +83,7 @@ def fits(value: Any, kind: Any) -> bool:
         return False
     if isinstance(value, Mapping) and len(parts) == 2 and plain is Mapping:
         return all(fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items())
-    held: Sequence[Any] = value if plain in (Sequence, Collection) else ()
+    held: Any = value if plain in (Sequence, Collection) else ()
     return all(fits(one, part) for part in parts for one in held)
 
 
