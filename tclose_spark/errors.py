@@ -73,6 +73,14 @@ class ConfigurationError(TcloseError):
     exit_code = 2
 
 
+class DamagedStagingError(ConfigurationError):
+    """What an earlier stage left in the staging area is missing or damaged. A resumed run begins again."""
+
+
+class SameInputError(ConfigurationError):
+    """A release of a line would have the run file and the input of the one before. It would add nothing."""
+
+
 class InputError(TcloseError):
     """The input table does not match its description in the run file."""
 

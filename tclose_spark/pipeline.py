@@ -11,7 +11,7 @@ from typing import Any
 from tclose_spark.checks.gx_import import begin_import
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
-from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, SameInputError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
 from tclose_spark.io.run import ORDER, STATE, Run
 from tclose_spark.kernels.caching import has_kernels
@@ -145,6 +145,22 @@ def release(run: Run, if_changed: bool = False, resume: bool = False) -> Mapping
         return certificate
     first = ORDER.index(stage_to_resume(run) if resume else ORDER[0])
     begin_import()
+    try:
+        return _from_stage(run, first)
+    except SameInputError:
+        if not continues or run.spec.output.after != run.spec.output.path:
+            raise
+        run.announce("nothing to do: the release before was made from these rows, so the line has no further release")
+        return certificate_of(run)
+    except DamagedStagingError as error:
+        if first == 0:
+            raise
+        run.announce(f"resume     begins again with {ORDER[0]}: {error}")
+        return _from_stage(run, 0)
+
+
+def _from_stage(run: Run, first: int) -> Mapping[str, Any]:
+    """Runs the stages from this one on, by its place; returns the certificate."""
     if first == 0:
         profile(run)
     try:

@@ -31,9 +31,10 @@ def generate(
     from tclose_spark.synthetic import encounters as stays
 
     made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    drawn = batches(rows, seed)
     if hierarchies is not None:
         try:
             census.write_hierarchies(Path(fspath(hierarchies)), made.HIERARCHIES)
         except OSError as error:
             raise ConfigurationError(f"{hierarchies} cannot be written ({error.strerror})") from None
-    return pa.Table.from_batches(batches(rows, seed), made.SCHEMA)
+    return pa.Table.from_batches(drawn, made.SCHEMA)

@@ -210,9 +210,10 @@ def generate(
 
     made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
     table, hierarchies = output / f"{'encounters' if encounters else 'people'}.parquet", output / "hierarchies"
+    drawn = batches(rows, seed)
     with writing("--output", output):
         census.write_hierarchies(hierarchies, made.HIERARCHIES)
-        census.write_table(table, made.SCHEMA, batches(rows, seed))
+        census.write_table(table, made.SCHEMA, drawn)
     show([f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in {hierarchies}"])
 
 

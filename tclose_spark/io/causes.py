@@ -8,7 +8,7 @@ import resource
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from tclose_spark.errors import ConfigurationError, InputError, TcloseError, text_of
+from tclose_spark.errors import ConfigurationError, DamagedStagingError, TcloseError, text_of
 from tclose_spark.io.spark.installation import DEFAULT_MEMORY, MASTER_VARIABLE, MEMORY_VARIABLE
 from tclose_spark.io.spark.jars import ADVISED, VARIABLE, package
 from tclose_spark.io.storage.disks import SAID, full_disk, full_scratch, unwritable_folder
@@ -102,10 +102,10 @@ AT_START = (
 AT_WORK = (
     *ANYWHERE,
     Cause(
-        "UnknownValueError|the input changed since",
-        lambda _: InputError(
-            "what is staged has values or rows that were not there when it was profiled or planned: it is damaged; run "
-            "again from the profile"
+        "DamagedStagingError|UnknownValueError|the input changed since",
+        lambda _: DamagedStagingError(
+            "the staged rows in internal/staging are not those that were profiled: they are damaged; begin again with "
+            "`tclose profile`"
         ),
     ),
     Cause(

@@ -138,10 +138,13 @@ def _output(spec: ReleaseSpec, certificate: Mapping[str, Any] | None) -> Any:
 
 
 def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
-    """(namespace, name) of a path or table, as OpenLineage's clients name it: an object by its key in its bucket.
+    """(namespace, name) of a path or table, as OpenLineage's clients name it: an object by its key in its bucket. No
+    user, password or query of a URI is named.
 
-    >>> dataset("/data/people.csv"), dataset("s3a://bucket/people")
+    >>> dataset("/data/people.csv"), dataset("s3a://key:secret@bucket/people")
     (('file', '/data/people.csv'), ('s3://bucket', 'people'))
+    >>> dataset("abfss://container@account/people")
+    ('abfss://container@account', 'people')
     """
     if is_table:
         return "spark_catalog", path
@@ -149,8 +152,11 @@ def dataset(path: str, is_table: bool = False) -> tuple[str, str]:
         return "file", path.rstrip("/") or "/"
     parts = urlsplit(path)
     name = (parts.path.strip if parts.scheme in OBJECTS else parts.path.rstrip)("/") or "/"
-    scheme = OBJECTS.get(parts.scheme, parts.scheme)
-    return f"{scheme}://{parts.netloc}" if parts.netloc else scheme, name
+    scheme, where = OBJECTS.get(parts.scheme, parts.scheme), parts.netloc
+    user, _, host = where.rpartition("@")
+    if ":" in user or scheme not in ("abfss", "wasbs"):  # Azure has the container there
+        where = host
+    return f"{scheme}://{where}" if where else scheme, name
 
 
 def _columns(spec: ReleaseSpec) -> Any:

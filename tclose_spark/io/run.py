@@ -13,7 +13,8 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
+from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, TcloseError, text_of
+from tclose_spark.io.causes import AT_WORK, cause_of
 from tclose_spark.io.input.files import read_hierarchies, read_populations
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
@@ -21,6 +22,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.read_only import are_writable, read_unlocked
 from tclose_spark.io.spark.progress import Progress, no_progress
 from tclose_spark.io.storage.folders import Folder, open_folder
+from tclose_spark.io.storage.integrity import digests
 from tclose_spark.io.storage.lock import LOCK, is_of_lock, locked
 from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import EXPORT_NAMES
@@ -59,6 +61,12 @@ NEEDED = {
     "report": {"exports", "files"},
 }
 """The keys of each stage's record that later stages read. Older versions of the package did not write all of them."""
+HANDED_ON = {
+    "profile": ("profile.json", "columns.json"),
+    "plan": ("plan.json", "plan_report.json"),
+    "anonymize": ("linked_sample.json", "minimality.json"),
+}
+"""The small files in the staging area that each stage leaves to later ones."""
 
 Announce = Callable[[str], None]
 Parsed = TypeVar("Parsed")
@@ -101,7 +109,8 @@ def _is_complete(state: Mapping[str, Any]) -> bool:
 def _state_of(text: str) -> dict[str, Any]:
     """A state; KeyError or TypeError if it is none."""
     state: dict[str, Any] = json.loads(text)
-    return {**state, "stages": dict(state["stages"]), "configuration": state["configuration"]}
+    stages = {name: dict(record) for name, record in dict(state["stages"]).items()}
+    return {**state, "stages": stages, "configuration": state["configuration"]}
 
 
 def _done(name: str, stages: Mapping[str, Any]) -> str:
@@ -389,15 +398,27 @@ class Run:
         """What an earlier stage wrote into a file of the staging area.
 
         Raises:
-            ConfigurationError: if the file is gone or damaged, or another version of the package wrote it.
+            DamagedStagingError: if the file is gone, is not as a stage recorded it, or another version of the package
+                wrote it.
         """
         if self.staging.exists(name):
             with suppress(ValueError, TypeError, KeyError):
-                return parse(self.staging.read(name))
-        raise ConfigurationError(
+                text = self.staging.read(name)
+                if name == STATE or _sha256(text) == self._recorded.get(name, _sha256(text)):
+                    return parse(text)
+        raise DamagedStagingError(
             f"{self.staging.path(name)} is missing, damaged, or of another version of tclose_spark; begin again with "
             "`tclose profile`"
         )
+
+    @property
+    def _recorded(self) -> dict[str, str]:
+        """The SHA-256 of each file in `HANDED_ON` that a finished stage wrote."""
+        return {
+            name: digest
+            for record in self.state["stages"].values()
+            for name, digest in record.get("handed_on", {}).items()
+        }
 
     def is_staged(self, stage: str) -> bool:
         """Whether this stage is finished in the staging area, with a record as this version writes it."""
@@ -437,7 +458,10 @@ class Run:
             more = "" if first == previous else " and the stages after it"
             raise ConfigurationError(f"{stage}: the stage before it is not done; run `tclose {first}`{more} first")
         self.events.resume(state.get("id"))
-        return self.as_recorded(state, self.staging)
+        try:
+            return self.as_recorded(state, self.staging)
+        except GuaranteeError as error:
+            raise DamagedStagingError(f"{stage}: {error}; begin again with `tclose profile`") from None
 
     def forget(self, name: str) -> dict[str, Any]:
         """Removes the records of this stage and of those after it; returns the remaining state."""
@@ -471,6 +495,12 @@ class Run:
                 end, file = "\n" if error.problems else ". ", self.internal.path(PROBLEMS)
                 error.args = (f"{error}{end}The values, and how many rows hold each, are in {file}",)
             raise
+        except Exception as error:
+            found = cause_of(f"{type(error).__name__}: {text_of(error)}", AT_WORK)
+            if isinstance(found, DamagedStagingError):
+                raise found from error
+            raise
+        record["handed_on"] = digests(self.staging, HANDED_ON.get(name, ()))
         record["seconds"] = round(time.monotonic() - begun, 1)
         state["stages"][name] = record
         self._save(state)

@@ -27,7 +27,7 @@ from tclose_spark.engine.tables import (
     write_delta,
     write_tables,
 )
-from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.run import ATOMS, LINKED, PEOPLE, RECORDS, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.io.tables.check_columns import SUPPRESSED
@@ -408,7 +408,7 @@ class Anonymizer:
         """What was observed during the write.
 
         Raises:
-            InputError: if the rows are not those that were profiled.
+            DamagedStagingError: if the rows are not those that were profiled.
             GuaranteeError: if a label does not cover its row's value, or an aggregate is not that of its class.
             UnreachableError: if the method could not make classes that hold.
         """
@@ -419,9 +419,9 @@ class Anonymizer:
             Fingerprint(rows, digest) for rows, digest in zip(sides[::2], sides[1::2], strict=True)
         )
         if str(raw) != self.profile.fingerprint:
-            raise InputError(
+            raise DamagedStagingError(
                 f"the rows that were written ({raw.rows}) are not those that were profiled ({self.profile.rows}): a "
-                "retry disturbed the run, or the staged rows are damaged; run it again from the profile"
+                "retry disturbed the run, or the staged rows are damaged; begin again with `tclose profile`"
             )
         if uncovered:
             wrong = "label that does not cover their value"

@@ -23,6 +23,7 @@ from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, wh
 from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
 from tclose_spark.table.fingerprint import content_hash
+from tclose_spark.table.people import SPELLING
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
 """Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows without a weight, and
@@ -62,7 +63,10 @@ class Preparation:
         weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
         return Preparation(
             spec=spec,
-            read=[*dict.fromkeys([*spec.attributes.inputs, *identifiers, *marked, *weight]), *person],
+            read=[
+                *dict.fromkeys([*spec.attributes.inputs, *([] if person else identifiers), *marked, *weight]),
+                *person,
+            ],
             columns=StagedColumns.of(schema, spec, continued),
             marks=marks,
             identifiers=identifiers,
@@ -102,13 +106,19 @@ class Preparation:
         return None if weight is None else millionths(decoded(batch.column(self.read.index(weight.column))))
 
     def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
-        """The hashes of each identifier's values, without missing and empty ones."""
+        """The hashes of each identifier's values, without missing and empty ones; of each person once."""
         raw = self._raw(batch)
+        if self.columns.person is not None:
+            if not self.identifiers:
+                return []
+            _, first = np.unique(raw[WHOSE].fill_null(0).to_numpy(), return_index=True)
+            return [raw[SPELLING].take(pa.array(first)).drop_null().to_numpy().view(np.uint64)]
         return [content_hash([_present(decoded(raw[name]))]) for name in self.identifiers]
 
     def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
-        names = self.read if self.columns.person is None else [*self.read[:-1], WHOSE]
+        spelling = [SPELLING] if self.identifiers else []
+        names = self.read if self.columns.person is None else [*self.read[:-1], *spelling, WHOSE]
         return dict(zip(names, batch.columns, strict=True))
 
 
@@ -152,10 +162,10 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
 def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
     of distinct values that makes them identifiers. Names decide; a direct identifier whose name is unknown is one if it
-    is nearly unique. None if people are counted.
+    is nearly unique. If people are counted, their column alone, if it is text: its spellings are compared.
     """
-    if spec.attributes.person is not None:
-        return {}
+    if (person := spec.attributes.person) is not None:
+        return {person.column: 0.0} if pa.types.is_string(schema.field(person.column).type) else {}
     attributes, lower = spec.attributes, [name.lower() for name in schema.names]
     judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
     found = {}

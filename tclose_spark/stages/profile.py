@@ -39,6 +39,7 @@ from tclose_spark.stages.line.requirements import (
     line_notes,
     members_line,
     recognized_notes,
+    require_another_input,
     require_known_people,
     require_same_types,
 )
@@ -111,6 +112,8 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     except BaseException:
         drop_rows(run)
         raise
+    if earlier is not None:
+        require_another_input(run, earlier.made_from, profile)
     run.staging.write(PROFILE, profile.to_json())
     run.staging.write(STAGED_COLUMNS, columns.to_json())
     record["input"] = {

@@ -41,7 +41,17 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
 
 def certified_warnings(profile: Profile) -> list[str]:
     """Those of them that the certificate has, too. Others may count suppressed rows."""
-    return [repetition_warning(one) for one in profile.repeated]
+    written = repetition_warning if profile.people is None else spelling_warning
+    return [written(one) for one in profile.repeated]
+
+
+def spelling_warning(one: Repetition) -> str:
+    """The warning about people whose identifiers look the same to a reader."""
+    return (
+        f"attributes.person: of {one.rows:,} identifiers in {one.column!r} that were compared, "
+        f"{one.rows - one.values:,} differ from another one in case, blanks, width or normal form only; each counts as "
+        "a person of its own, so a person may be several; write each person in one way"
+    )
 
 
 def repetition_warning(one: Repetition) -> str:

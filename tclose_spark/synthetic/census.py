@@ -24,6 +24,7 @@ from tclose_spark.synthetic.xxhash import hash_numbers, hash_text
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray
 
 AT_ONCE = 1 << 18  # people that are made at once, and a row group of a file
+MOST_ROWS = 10**10  # of a synthetic table
 SPARK_SEED = np.array([42], np.uint64)
 """The seed of Spark's function `xxhash64`, with which hashes are the same there."""
 
@@ -81,6 +82,8 @@ def require_size(rows: int, seed: int) -> None:
     """Raises ConfigurationError if a table cannot have so many rows, or be drawn with this seed."""
     if rows < 0:
         raise ConfigurationError(f"rows must be 0 or more, not {rows}")
+    if rows > MOST_ROWS:
+        raise ConfigurationError(f"rows must be at most {MOST_ROWS:,}")
     if not -(2**63) <= seed < 2**63:
         raise ConfigurationError(f"seed must be a signed 64-bit integer, not {seed}")
 

@@ -97,7 +97,7 @@ class SensitiveDomain:
 @dataclass(frozen=True)
 class Repetition:
     """A column that looks like a personal identifier and repeats: its rows with a value, and about how many different
-    values.
+    values. Of the column of people: how many of them were compared, and how many spellings they have to a reader.
     """
 
     column: str

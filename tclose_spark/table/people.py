@@ -14,12 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tclose_spark.runfile.text import same_to_a_reader
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import coded, codes_of
+from tclose_spark.table.dictionaries import coded, codes_of, of_values
 from tclose_spark.table.row_hash import RowHash
 
 PERSON = "person_hash"
 """The keyed hash of a person, an int64: of staged rows, and of `internal/people`."""
+SPELLING = "person_spelling"
+"""The hash of a person's identifier, equal for those that differ in case, blanks, width or normal form only."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 
 
@@ -106,6 +109,18 @@ def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
     if pa.types.is_floating(column.type):
         known = pc.and_(known, pc.invert(pc.is_nan(column.fill_null(0))))
     return pc.if_else(known, pa.array(keyed.of_rows([column]).view(np.int64)), None)
+
+
+def hash_spellings(column: pa.Array, secret: str) -> pa.Array:
+    """The keyed hash of each text, an int64, equal for texts that look the same to a reader; missing where it is."""
+
+    def alike(values: pa.Array) -> pa.Array:
+        if pc.all(pc.string_is_ascii(values)).as_py() is not False:
+            return pc.binary_join(pc.ascii_split_whitespace(pc.ascii_trim_whitespace(pc.ascii_lower(values))), " ")
+        return pa.array([None if text is None else same_to_a_reader(text) for text in values.to_pylist()], pa.string())
+
+    keyed = RowHash.of(f"spelling {secret}", 1)
+    return pc.if_else(column.is_valid(), pa.array(keyed.of_rows([of_values(column, alike)]).view(np.int64)), None)
 
 
 def ranks(column: pa.Array) -> IntArray:

@@ -74,6 +74,8 @@ def test_what_the_message_names() -> None:
     assert str(error.value).startswith("methods is of type int; expected text, a dict")
     with pytest.raises(tc.ConfigurationError, match=r"^output is of type int; expected text or a path$"):
         tc.history(5)  # type: ignore[arg-type]
+    with pytest.raises(tc.ConfigurationError, match=r"^path is of type int; expected text or a path$"):
+        tc.suggest(TABLE).write(5)  # type: ignore[arg-type]
     with pytest.raises(tc.ConfigurationError, match=r"^overrides is of type str; expected a list "):
         tc.release(TABLE, SPEC, overrides="privacy.k=5")
     with pytest.raises(tc.ConfigurationError, match=r"^finished is of type int; expected True or False$"):

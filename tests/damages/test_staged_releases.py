@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -142,12 +143,15 @@ def in_state(*path: str, value: Any) -> Damage:
 
 
 def in_profile(change: Callable[[dict[str, Any]], object]) -> Damage:
-    """Another profile of the input."""
+    """Another profile of the input, whose hash the state of the run lists."""
 
     def damage(area: Path) -> None:
-        profile = json.loads((area / "profile.json").read_text())
+        profile, state = (json.loads((area / name).read_text()) for name in ("profile.json", "run.json"))
         change(profile)
-        (area / "profile.json").write_text(json.dumps(profile))
+        text = json.dumps(profile)
+        (area / "profile.json").write_text(text)
+        state["stages"]["profile"]["handed_on"]["profile.json"] = hashlib.sha256(text.encode()).hexdigest()
+        (area / "run.json").write_text(json.dumps(state))
 
     return damage
 
@@ -170,13 +174,13 @@ BESIDE: Mapping[str, Mapping[str, tuple[int, Damage]]] = {
         ),
     },
     "hierarchies": {
-        "a label of a built hierarchy": (1, text_of("hierarchies/age.csv", r"\[20, ", "[19, ")),
+        "a label of a built hierarchy": (2, text_of("hierarchies/age.csv", r"\[20, ", "[19, ")),
         "a line less of a built hierarchy": (
-            1,
+            2,
             content("hierarchies/age.csv", lambda whole: whole[whole.index(b"\n") + 1 :]),
         ),
-        "a built hierarchy gone": (1, gone("hierarchies/age.csv")),
-        "the built hierarchies gone": (1, gone("hierarchies")),
+        "a built hierarchy gone": (2, gone("hierarchies/age.csv")),
+        "the built hierarchies gone": (2, gone("hierarchies")),
     },
     "staged evidence": {
         "the profile gone": (2, gone("profile.json")),

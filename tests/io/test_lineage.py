@@ -140,6 +140,10 @@ def test_columns_are_those_of_the_release(run_file: Callable[..., Path]) -> None
     [
         ("s3a://bucket/of/people", ("s3://bucket", "of/people")),
         ("gs://bucket/people/", ("gs://bucket", "people")),
+        ("s3a://key:secret@bucket/people", ("s3://bucket", "people")),
+        ("s3://key@bucket/people", ("s3://bucket", "people")),
+        ("abfss://box:secret@office.dfs.core.windows.net/people", ("abfss://office.dfs.core.windows.net", "people")),
+        ("hdfs://user:secret@name:8020/people", ("hdfs://name:8020", "/people")),
         ("abfs://box@office.dfs.core.windows.net/people", ("abfss://box@office.dfs.core.windows.net", "people")),
         ("hdfs://name:8020/people", ("hdfs://name:8020", "/people")),
         ("/data/people/", ("file", "/data/people")),

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from deltalake import DeltaTable, write_deltalake
 from jsonschema import Draft202012Validator
 from oracle.distances import distance, shares
@@ -29,7 +30,7 @@ from typer.testing import CliRunner
 import tclose_spark as tc
 from tclose_spark import pipeline
 from tclose_spark.cli.commands import app
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, SameInputError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.stages import publish
 from tclose_spark.stages.verify import verify_finished
@@ -341,6 +342,40 @@ def test_a_line_in_one_output(tmp_path: Path, write_run: Callable[..., Path], op
     assert [entry["rows"] for entry in history.entries] == [100, 120, 140]
     assert history.entries[-1]["fingerprint"] == certificate["release"]["fingerprint"]
     verify_finished(open_run(conf))
+
+
+def test_the_same_month_adds_no_release_in_another_output(
+    release: Release, open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    town = list(islice(months(7, 100), 2))
+    release(0, town[0])
+    release(1, town[1], after=0)
+    again = open_run(tmp_path / "1/run.yaml", f"output.path={tmp_path}/2/out", f"output.after={tmp_path}/1/out")
+    with pytest.raises(SameInputError, match=r"output\.after: .* from the same .* rows.*input\.path") as raised:
+        pipeline.release(again)
+    assert raised.value.exit_code == 2
+    assert not (tmp_path / "2/out/public").exists()
+    assert not (tmp_path / "1/out/internal/continued_by").exists()
+
+
+def test_the_same_table_in_memory_adds_no_release(release: Release, tmp_path: Path) -> None:
+    town = list(islice(months(7, 100, leave=0, change=0), 2))
+    release(0, town[0])
+    spec = yaml.safe_load((tmp_path / "0/run.yaml").read_text())
+    del spec["input"], spec["output"]
+    for now, adds in zip((town[0], town[1], town[1]), (True, True, False), strict=True):
+        said = list[str]()
+        tc.release(
+            rows(now),
+            spec,
+            tmp_path / "own",
+            overwrite=True,
+            overrides=[f"output.after={tmp_path}/own"],
+            engine="local",
+            log=said.append,
+        )
+        assert said[-1].endswith("so the line has no further release") != adds
+    assert len(tc.history(tmp_path / "own").entries) == 2
 
 
 def test_a_run_that_broke_off_is_repeated(release: Release, open_run: Callable[..., Run], tmp_path: Path) -> None:

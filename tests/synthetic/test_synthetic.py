@@ -15,7 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from typer.testing import CliRunner
 
+import tclose_spark as tc
+from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.synthetic import census
 from tclose_spark.synthetic import distributions as t
@@ -274,3 +277,15 @@ def test_writing_hierarchies_again_gives_the_same_files(tmp_path: Path) -> None:
     write_hierarchies(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert before["region.csv"].startswith(b"Northport;Harbour District;North Coast;*\n")
+
+
+@pytest.mark.parametrize("encounters", [False, True])
+def test_absurd_numbers_of_rows_are_refused_before_any_work(encounters: bool, tmp_path: Path) -> None:
+    with pytest.raises(tc.ConfigurationError, match="rows must be at most 10,000,000,000") as raised:
+        tc.generate(10**30, tmp_path / "hierarchies", encounters=encounters)
+    assert raised.value.exit_code == 2
+    assert not [*tmp_path.iterdir()]
+    more = ["--encounters"] if encounters else []
+    result = CliRunner().invoke(app, ["generate", "--rows", str(10**30), "--output", str(tmp_path / "out"), *more])
+    assert isinstance(result.exception, tc.ConfigurationError)
+    assert not [*tmp_path.iterdir()]

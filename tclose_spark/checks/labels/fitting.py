@@ -8,6 +8,7 @@ person fits.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ from tclose_spark.table.writing import write_number
 
 MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
 ABSENT, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
+LEADING_ZEROS = re.compile(r"\s*[+-]?0\d+(\.|\s*$)")
 EVERYTHING = (-(1 << 40), 1 << 40)
 Span = tuple[int, int]
 FITS = pa.schema([("class", pa.int64()), ("people", pa.int64())])
@@ -317,12 +319,15 @@ def _lacking(people: Table, keys: Sequence[str]) -> set[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """The forms of a value: the text itself, then a number without trailing zeros, or a time in ISO form and its day.
+    """The forms of a value: the text itself, then a number without trailing zeros, or a time in ISO form and its day. A
+    number with leading zeros is a code, with no other form.
 
-    >>> list(_forms("39.50")), list(_forms("2024-02-29 12:00:00")), list(_forms("flu"))
-    (['39.50', '39.5'], ['2024-02-29 12:00:00', '2024-02-29T12:00:00', '2024-02-29'], ['flu'])
+    >>> list(_forms("39.50")), list(_forms("2024-02-29 12:00:00")), list(_forms("01"))
+    (['39.50', '39.5'], ['2024-02-29 12:00:00', '2024-02-29T12:00:00', '2024-02-29'], ['01'])
     """
     yield text
+    if LEADING_ZEROS.match(text):
+        return
     try:
         number = parse_number(text)
     except ValueError:

@@ -55,7 +55,13 @@ def write_rows(
             for batch in part():
                 if batch.num_rows:
                     writer = writer or pq.ParquetWriter(
-                        path, schema, files, store_schema=False, write_statistics=False, use_dictionary=dictionaries
+                        path,
+                        schema,
+                        files,
+                        store_schema=False,
+                        write_statistics=False,
+                        use_dictionary=dictionaries,
+                        write_page_checksum=True,
                     )
                     writer.write_batch(batch.cast(schema) if batch.schema != schema else batch)
             if writer is not None:
@@ -73,7 +79,7 @@ def read_parts(files: Sequence[Place], schema: pa.Schema) -> tuple[Partition, ..
     """The rows of Parquet files with these columns, a partition a file."""
 
     def rows(file: Place) -> Iterator[pa.RecordBatch]:
-        with pq.ParquetFile(opened(file)) as held:
+        with pq.ParquetFile(opened(file), page_checksum_verification=True) as held:
             for batch in held.iter_batches(columns=schema.names):
                 yield batch if batch.schema == schema else _cast(batch, schema)
 

@@ -34,6 +34,7 @@ class EarlierRelease:
     internal: the folder of the evidence. certificate: of the release. files: the SHA-256 of its public files.
     history: an entry for each release of the line, this one last (see `history_entry`, `report/line.py`).
     types: see `column_types`.
+    made_from: the fingerprints of its configuration and of its input.
     """
 
     session: Session
@@ -42,6 +43,7 @@ class EarlierRelease:
     files: Digests
     history: tuple[Mapping[str, Any], ...]
     types: Mapping[str, str]
+    made_from: tuple[str, str]
 
     @property
     def next_number(self) -> int:
@@ -162,6 +164,7 @@ def _continued(run: Run, after: str, internal: Folder, public: Folder) -> Earlie
         files=state["stages"]["report"]["files"]["public"],
         history=history,
         types=dict(state["stages"]["profile"]["types"]),
+        made_from=(state["configuration"], state["stages"]["profile"]["input"]["fingerprint"]),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.errors import ConfigurationError, InputError, UnreachableError
+from tclose_spark.errors import ConfigurationError, InputError, SameInputError, UnreachableError
 from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, SECRET_VARIABLE, Run, secret_from_environment
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
@@ -17,6 +17,7 @@ from tclose_spark.requirements.wording import stricter
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table.columns.spark_types import type_name
+from tclose_spark.table.domains import Profile
 from tclose_spark.table.people import Members
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
@@ -174,3 +175,19 @@ def require_same_requirements(spec: ReleaseSpec, history: tuple[Mapping[str, Any
                 f"output.after: {', '.join(weaker)} is stricter than that of release {number}, whose atoms cannot be "
                 "split or judged again; require no more than it, or begin a new line of releases"
             )
+
+
+def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile) -> None:
+    """Raises SameInputError if run file, rows and people are those of the release before. made_from: see
+    `EarlierRelease`.
+    """
+    people = profile.people
+    if people is None or people.members is None or made_from != (run.fingerprint, profile.fingerprint):
+        return
+    members = people.members
+    if people.people == members.stayed + members.withheld + members.kept:
+        raise SameInputError(
+            f"output.after: the release in {run.spec.output.after} was made with this run file from the same "
+            f"{profile.rows:,} rows, so another one would add nothing to the line; give the input of the next release "
+            "(input.path)"
+        )

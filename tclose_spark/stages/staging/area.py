@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from tclose_spark.engine.protocol import Table
-from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.errors import DamagedStagingError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.methods.atoms import AtomsPlan
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -26,7 +26,7 @@ def read_profile(run: Run) -> Profile:
     """The profile of the input.
 
     Raises:
-        ConfigurationError: if it is gone or damaged, or another version of the package wrote it.
+        DamagedStagingError: if it is gone or damaged, or another version of the package wrote it.
     """
     return run.staged(PROFILE, Profile.from_json)
 
@@ -70,7 +70,7 @@ def read_columns(run: Run) -> StagedColumns:
     """The columns of the staged rows.
 
     Raises:
-        ConfigurationError: if the rows are gone, or the file is damaged.
+        DamagedStagingError: if the rows are gone, or the file is damaged.
     """
     _require_rows(run)
     return run.staged(STAGED_COLUMNS, StagedColumns.from_json)
@@ -80,7 +80,7 @@ def read_rows(run: Run) -> Table:
     """The staged rows, in batches.
 
     Raises:
-        ConfigurationError: if they are gone.
+        DamagedStagingError: if they are gone.
     """
     _require_rows(run)
     return staged_batches(run.session, run.staging.path(STAGED_ROWS))
@@ -88,7 +88,7 @@ def read_rows(run: Run) -> Table:
 
 def _require_rows(run: Run) -> None:
     if not has_rows(run):
-        raise ConfigurationError(
+        raise DamagedStagingError(
             f"the staged rows in {run.staging.path()} are gone: they are removed if a release fails; begin again with "
             "`tclose profile`"
         )

@@ -13,8 +13,11 @@ from typing import Literal
 
 import pyarrow as pa
 
+from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import read_rows, select
+from tclose_spark.errors import DamagedStagingError, InputError
+from tclose_spark.io.storage.stores import StoreError
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
@@ -161,7 +164,16 @@ def write_batch(batch: pa.RecordBatch) -> bytes:
 
 
 def read_batches(columns: Iterable[pa.Array]) -> Iterator[pa.RecordBatch]:
-    """The batches that `write_batch` wrote, from columns of such values. Missing ones are passed over."""
-    for column in columns:
-        for value in column.drop_null():
-            yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
+    """The batches that `write_batch` wrote, from columns of such values. Missing ones are passed over.
+
+    Raises:
+        DamagedStagingError: if a file or a value of them is damaged.
+    """
+    try:
+        for column in columns:
+            for value in column.drop_null():
+                yield pa.ipc.open_stream(value.as_buffer()).read_next_batch()
+    except (pa.ArrowException, OSError, InputError, NeedsSparkError) as error:
+        if getattr(error, "errno", None) is not None or isinstance(error, StoreError):
+            raise  # of a disk or a store, not of what is written there
+        raise DamagedStagingError("staged rows are damaged; begin again with `tclose profile`") from None

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import belongs_here, collect, combine, joining_tasks, map_batches, send_to_tasks
-from tclose_spark.errors import InputError
+from tclose_spark.errors import DamagedStagingError
 from tclose_spark.stages.staging.batches import HASH, StagedColumns, read_batches
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
@@ -25,6 +25,7 @@ KEY_COUNTS = pa.schema([("part", pa.int32()), ("keys", pa.binary()), ("n", pa.bi
 ROWS = pa.schema([("rows", pa.binary())])
 DRAWN = pa.schema([("part", pa.int32()), ("rows", pa.binary()), ("n", pa.binary())])
 COUNTS = pa.schema([("group", pa.int64()), ("n", pa.int64())])
+NO_ROWS = "no rows are left in internal/staging: the staged run is damaged; begin again with `tclose profile`"
 TOO_MANY = -1
 """The part of a task that has too many keys, and sends none."""
 
@@ -84,7 +85,7 @@ class EncodedTable:
         share = share_of(most, self._profile.distinct_rows)
         drawn, n = self._drawn(share) if self._local is None else draw(self._local.rows, share)
         if not len(n):
-            raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
+            raise DamagedStagingError(NO_ROWS)
         return repeated(drawn, n, most)
 
     def counts(self, group_of: Callable[[Rows], IntArray], groups: int) -> IntArray:
@@ -151,7 +152,7 @@ class EncodedTable:
 def _together(parts: list[tuple[Rows, IntArray]]) -> tuple[Rows, IntArray]:
     """The distinct rows of several parts, and their counts."""
     if not parts:
-        raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
+        raise DamagedStagingError(NO_ROWS)
     return Rows.concatenate([rows for rows, _ in parts]).distinct(np.concatenate([n for _, n in parts]))
 
 
@@ -188,7 +189,7 @@ def count_keys(
         raise TooManyKeysError
     tallies = _read_key_counts(brought)
     if not tallies:
-        raise InputError("no rows are staged: what was staged is damaged; run again from the profile")
+        raise DamagedStagingError(NO_ROWS)
     whole = Tally.together(tallies)
     if len(whole) > most:
         raise TooManyKeysError

@@ -307,7 +307,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         marked=marked,
         distinct_rows=distinct.pop(""),
         distinct=distinct,
-        repeated=tuple(_repeated(identifiers, present, sampled)),
+        repeated=tuple(_repeated(identifiers, present, sampled, attributes.person is not None)),
         varying=tuple(varying[place] for place in sorted(varying)),
         drawn={name: _number_sample(rows) for name, rows in drawn.items()},
         weights=[*weights],
@@ -323,11 +323,13 @@ def _number_sample(rows: Sequence[tuple[int, int, int]]) -> NumberSample:
 
 
 def _repeated(
-    identifiers: Mapping[str, float], present: Mapping[int, int], sampled: Sequence[Mapping[int, int]]
+    identifiers: Mapping[str, float], present: Mapping[int, int], sampled: Sequence[Mapping[int, int]], people: bool
 ) -> Iterator[Repetition]:
-    """The identifiers with a sampled value in several rows."""
+    """The identifiers with a sampled value in several rows, or of several people, if they are counted."""
     for place, (name, least) in enumerate(identifiers.items()):
         hashes, counts = np.array([*sampled[place]], dtype=np.uint64), np.array([*sampled[place].values()])
         sample = ValueSample.empty().add(hashes, counts)
-        if sample.repeats and sample.distinct >= least * present[place]:
+        if people and sample.repeats:
+            yield Repetition(name, int(sample.counts.sum()), len(sample.hashes))
+        elif sample.repeats and sample.distinct >= least * present[place]:
             yield Repetition(name, present[place], sample.distinct)
