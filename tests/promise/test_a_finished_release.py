@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,13 @@ def of(lines: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return found
 
 
-def rewrite(output: Path, change: Callable[[pa.Table], pa.Table], **metadata: str) -> None:
-    """Writes the data file again, with its size in the log."""
+def rewrite(
+    output: Path, change: Callable[[pa.Table], pa.Table], options: Mapping[str, Any] | None = None, **metadata: str
+) -> None:
+    """Writes the data file again, with its size in the log. options: of pyarrow's writer."""
     words = {f"org.apache.spark.{key}": text for key, text in {"version": "4.1.0", **metadata}.items()}
-    table = change(pq.read_table(part(output)))
-    with pq.ParquetWriter(part(output), table.schema, store_schema=False, write_statistics=False) as writer:
+    table, how = change(pq.read_table(part(output))), {"store_schema": False, "write_statistics": False}
+    with pq.ParquetWriter(part(output), table.schema, **{**how, **(options or {})}) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata(words)
     change_log(output, lambda lines: of(lines, "add").update(size=part(output).stat().st_size))
@@ -193,10 +196,18 @@ MORE_IN_THE_FILE: dict[str, Callable[[Path], object]] = {
     ),
     "text where a time zone stands": lambda output: rewrite(output, lambda table: table, timeZone="person 1 has flu"),
     "text where its writer stands": with_another_author,
+    "statistics": lambda output: rewrite(output, lambda table: table, {"write_statistics": True}),
+    "bounds of pages": lambda output: rewrite(
+        output, lambda table: table, {"write_statistics": True, "write_page_index": True}
+    ),
+    "an order of rows": lambda output: rewrite(output, lambda table: table, {"sorting_columns": [pq.SortingColumn(0)]}),
 }
 
 
-@promises("Each Parquet file has the released columns.", "It has no metadata except what its writer and Spark record")
+@promises(
+    "Each Parquet file of the table, of its earlier versions and of an export has the released columns",
+    "The footer has no statistics, page bounds, bloom filters, sorting columns or keys",
+)
 @pytest.mark.parametrize("what", [None, *MORE_IN_THE_FILE])
 def test_each_parquet_file_has_the_released_columns_and_no_other_metadata(
     output: Path, certificate: dict[str, Any], verify: Verify, what: str | None
@@ -235,6 +246,44 @@ def test_the_certificate_the_report_the_codebook_and_the_contract_are_computed_a
     list_again(output)
     code, said = verify()
     assert (code, "does not describe the release beside it" in said) == (1, True)
+
+
+@promises("Then they must be those of the rows; its bounds of pages are not compared.")
+def test_statistics_of_an_older_spark_are_those_of_the_rows(output: Path, verify: Verify) -> None:
+    rewrite(output, lambda table: table, {"write_statistics": True})
+    file, rows = part(output), pq.read_table(part(output))
+    author = pq.read_metadata(file).created_by.encode()
+    file.write_bytes(file.read_bytes().replace(author, b"parquet-mr version 1.13.1".ljust(len(author), b"1")))
+    list_again(output)
+    assert verify()[0] == 0
+    most = max(rows["disease"].to_pylist()).encode()
+    whole, footer = file.read_bytes(), 8 + pq.read_metadata(file).serialized_size
+    file.write_bytes(whole[:-footer] + whole[-footer:].replace(most, b"a" * len(most)))
+    list_again(output)
+    code, said = verify()
+    assert (code, "statistics of 'disease' that are not those of its rows" in said) == (1, True), said
+
+
+@promises("A pipe, a socket or a device is reported without being opened.")
+@pytest.mark.parametrize("name", ["more", "certificate.json"])
+def test_a_pipe_is_reported_without_being_opened(output: Path, verify: Verify, name: str) -> None:
+    (output / "public" / name).unlink(missing_ok=True)
+    os.mkfifo(output / "public" / name)
+    code, said = verify()
+    assert (code, name in said) == (1, True), said
+
+
+@promises("A release by another version of the package leads to exit code 1, unless you accept it")
+def test_a_release_by_another_version_is_accepted_on_request(output: Path, conf: Path, tclose: Command) -> None:
+    page = output / "public/certificate.json"
+    page.write_text(page.read_text().replace('"version": "0.1.0"', '"version": "0.0.9"'))
+    (output / "public/report.html").write_text("another page")
+    list_again(output)
+    command = ("verify", conf, "--finished", "--set", f"output.path={output}")
+    code, _, said = tclose(*command)
+    assert (code, "is of version 0.0.9" in said) == (1, True), said
+    code, _, said = tclose(*command, "--other-version")
+    assert code == 0, said
 
 
 def change_state(*keys: str, value: Any = None) -> Callable[[Path], object]:

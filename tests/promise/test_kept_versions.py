@@ -205,7 +205,12 @@ statistics = written("_earlier/0", lambda rows: rows, write_statistics=True)
 a_record_less = written("../../internal/records", lambda rows: rows.slice(1))
 
 
-@promises("With `output.keep_versions`, it holds one for each kept release and each one since")
+@promises(
+    "With `output.keep_versions`, it holds one for each kept release and each one since",
+    "Each readable earlier version of the table has the rows of the release that it was.",
+    "The history lists the releases of the line.",
+    "Kept records are those of the released rows.",
+)
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
