@@ -137,7 +137,7 @@ def made(
         if key not in known:
             path = write_run(tmp_path_factory.mktemp("made"), PEOPLE, **ROLES, method=method)
             run, lines = open_run(path, FORMS[form]), list[str]()
-            run.announce = lines.append
+            run.detail = lines.append
             known[key] = Made(path, (FORMS[form],), dict(pipeline.release(run)), lines)
         return known[key]
 

@@ -572,7 +572,7 @@ def test_the_closeness_tree_says_what_it_did(
 ) -> None:
     lines: list[str] = []
     run = open_run(tree_conf, f"output.path={tmp_path}/out")
-    run.announce = lines.append
+    run.detail = lines.append
     certificate = pipeline.release(run)
     record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
     assert record["blocks"] == record["tasks"] > 2
@@ -593,7 +593,7 @@ def test_methods_in_even_blocks_say_what_they_did(
     one = (f"{attributes}.disease.t=measure", f"{attributes}.home.t=measure")
     lines: list[str] = []
     run = open_run(tree_conf, f"output.path={tmp_path}/out", f"method={{name: {method}}}", *one)
-    run.announce = lines.append
+    run.detail = lines.append
     certificate = pipeline.release(run)
     assert certificate["verdict"] == "holds"
     record = json.loads((tmp_path / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]

@@ -185,7 +185,7 @@ def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile
     if people is None or people.members is None or made_from != (run.fingerprint, profile.fingerprint):
         return
     members = people.members
-    if people.people == members.stayed + members.withheld + members.kept:
+    if people.people == members.stayed + members.withheld:  # nobody is new, and nobody is published as they were
         raise SameInputError(
             f"output.after: the release in {run.spec.output.after} was made with this run file from the same "
             f"{profile.rows:,} rows, so another one would add nothing to the line; give the input of the next release "
