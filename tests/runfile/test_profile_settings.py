@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tclose_spark.checks.profiles.columns import LONG
 from tclose_spark.checks.profiles.judge_profile import FACTS
 from tclose_spark.checks.profiles.rules import CHECKS
 from tclose_spark.errors import ConfigurationError
@@ -146,7 +147,7 @@ def test_every_rule_is_checked_or_states_a_fact_or_says_why_not():
 
 def test_the_18_identifiers_are_looked_for():
     assert [one.letter for one in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
-    assert {pattern for one in IDENTIFIERS for pattern in one.patterns} == set(IDENTIFYING)
+    assert {pattern for one in IDENTIFIERS for pattern in one.patterns} == {*IDENTIFYING, LONG}
 
 
 @pytest.mark.parametrize(
