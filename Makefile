@@ -29,7 +29,7 @@ FIRST = { mkdir -p build && $(BIN)/tclose generate --rows 300 --output build/fir
 $(READY): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(call install,$(VENV),-r requirements/dev.txt)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(VENV)/$(PIP) --no-deps --editable .
 	$(BIN)/python -m tclose_spark.io.spark.defaults & $(FIRST) && wait $$!
 	@touch $@
 
@@ -49,8 +49,7 @@ demo: $(READY)  ## Generate a synthetic census of 100,000 people, release it on 
 		'this process' $$((end - middle)) "$$(print_of local)"; \
 	test "$$(print_of release)" = "$$(print_of local)"
 
-# Python may write bytecode here: pytest rewrites its modules once, and each process that a test starts compiles nothing.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0
 test: $(READY)  ## Run the quick tests in WORKERS processes.
 	TCLOSE_TESTS_QUICK=1 $(PYTEST) -m "not slow and not more"
 

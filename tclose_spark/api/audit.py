@@ -191,7 +191,7 @@ def explain(
     """
     question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2", person=None)
 
-    def explained(_question: AuditQuestion, judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
+    def explained(question: AuditQuestion, judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
 
         return explain_class(judged, question, attribute, labels, None, compared)

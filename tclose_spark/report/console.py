@@ -11,7 +11,7 @@ from tclose_spark.requirements.supersets import near_lines
 from tclose_spark.requirements.wording import entries_in
 from tclose_spark.requirements.words import distances_text
 
-DISTANCES = ("t", "joint")
+FIRST = ("t", "joint")
 """The sections of guarantees that come before the others."""
 
 
@@ -77,7 +77,7 @@ def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     others: list[tuple[str, str]] = []
     for section, name, entries in entries_in(guarantees):
-        found = lines if section in DISTANCES else others
+        found = lines if section in FIRST else others
         found += [words.line(name, entry) for words, entry in entries]
     for name, nt in guarantees.get("nt", {}).items():
         lines += near_lines(name, nt)

@@ -67,7 +67,7 @@ class Suggestion(Draft):
         """Writes the run file, and returns its path.
 
         Raises:
-            ConfigurationError: if the path is none, or the file exists or cannot be written.
+            ConfigurationError: if the path is of another type, or the file exists or cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
             raise ConfigurationError(f"path is of type {type(path).__name__}; expected text or a path")

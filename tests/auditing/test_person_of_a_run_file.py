@@ -21,13 +21,7 @@ TABLE = pa.table({"patient": [1, 1, 2, 3], "age": [30, 30, 40, 40], "disease": [
 
 @pytest.mark.parametrize(
     ("table", "spec"),
-    [
-        (TABLE, SPEC),
-        (
-            TABLE.rename_columns(["pat", "age", "disease"]),
-            {**SPEC, "input": {"path": "-", "columns": {"pat": "patient"}}},
-        ),
-    ],
+    [(TABLE, SPEC), (TABLE.rename_columns(["pat", "age", "disease"]), RENAMED)],
     ids=["its name", "an old name"],
 )
 def test_people_are_counted_if_the_table_has_their_column(table: pa.Table, spec: dict[str, Any]) -> None:

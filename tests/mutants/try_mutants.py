@@ -34,7 +34,6 @@ HEAVY = [
     "deltalake",
     "great_expectations",
     "hypothesis",
-    "matplotlib.pyplot",
     "numba",
     "pandas",
     "pyspark.sql",

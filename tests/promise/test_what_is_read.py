@@ -16,7 +16,7 @@ from promise_releases import MakeRelease, skewed
 
 from tclose_spark import pipeline
 from tclose_spark.cli import main
-from tclose_spark.errors import InputError
+from tclose_spark.errors import DamagedStagingError
 from tclose_spark.io.run import Run
 
 
@@ -54,14 +54,17 @@ def test_rows_that_are_gone_before_they_are_written_are_missed(
     profile = json.loads(run.staging.read("profile.json"))
     profile["fingerprint"] = profile["fingerprint"][:-1] + ("0" if profile["fingerprint"][-1] != "0" else "1")
     run.staging.write("profile.json", json.dumps(profile))
-    with pytest.raises(InputError, match="not those that were profiled") as raised:
+    monkeypatch.setattr(Run, "_recorded", {})  # which shows such a change before any row is read
+    with pytest.raises(DamagedStagingError, match="not those that were profiled") as raised:
         pipeline.anonymize(run)
     assert raised.value.exit_code == 2
     assert not (tmp_path / "out/public").exists()
 
 
 @promises(
-    "Classes that need labels coarser than `coarsest`", "If there are more of them, nothing is published (exit code 3)."
+    "Classes that need labels coarser than `coarsest`",
+    "If there are more of them, nothing is published (exit code 3).",
+    "If labels coarser than `coarsest` are the only problem, it ends with 3.",
 )
 def test_coarse_classes_beyond_the_limit_publish_nothing(write_run: Callable[..., Path], tmp_path: Path) -> None:
     given = {"quasi": {"zip": {"coarsest": 0}}, "sensitive": {"disease": {"t": "0.1"}}, "k": 5}

@@ -15,7 +15,7 @@ from strategies import CITIES
 
 from tclose_spark import pipeline
 from tclose_spark.engine.tables import collect, read_delta
-from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError
+from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, InputError
 from tclose_spark.io.run import Run
 
 ROWS, LEFT = 96, 12
@@ -187,7 +187,7 @@ def test_every_row_stays_once_or_is_suppressed_once(
     run = open_run(path)
     pipeline.profile(run)
     pipeline.plan(run)
-    with pytest.raises(InputError, match=r"written \(9[57]\) are not those that were profiled \(96\)"):
+    with pytest.raises(DamagedStagingError, match=r"written \(9[57]\) are not those that were profiled \(96\)"):
         pipeline.anonymize(run)
     with pytest.raises(ConfigurationError, match="the stage before it is not done"):
         pipeline.verify(run)

@@ -17,7 +17,7 @@ from strategies import Problem, count_in
 
 from tclose_spark.engine.spark.tables import spark_schema
 from tclose_spark.engine.tables import write_tables
-from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.spark import shuffles
@@ -365,10 +365,10 @@ def test_staged_rows_that_are_not_those_that_were_profiled_are_not_released(
         written(run, replace(staged, batches=other.batches), plan)
 
 
-def test_rows_that_are_not_those_of_the_profile_are_an_input_error(make_run: MakeRun, drawn_people: Draw) -> None:
+def test_rows_that_are_not_those_of_the_profile_are_damaged(make_run: MakeRun, drawn_people: Draw) -> None:
     run = make_run(drawn_people(14), drop_others=True)
     staged, plan = prepare_run(run, input_of(run))
-    with pytest.raises(InputError, match="are not those that were profiled"):
+    with pytest.raises(DamagedStagingError, match="are not those that were profiled"):
         written(run, replace(staged, profile=replace(staged.profile, fingerprint="5a-0")), plan)
 
 

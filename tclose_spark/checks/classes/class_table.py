@@ -76,7 +76,6 @@ class JudgedQuasi:
     """A quasi-identifier to verify: its published columns (two for bounds), the loss and the limit of its labels.
 
     covers: whether labels cover the values of their rows. An aggregate does not, and its loss is unknown.
-    levels: of its hierarchy in words, the values first; empty if they have no words.
     missing_any: whether a missing value could be any value: a missing label fits every person, and a person whose value
         is missing fits every label.
     builder: of its hierarchy, if that was built from the values of the table.
@@ -87,7 +86,6 @@ class JudgedQuasi:
     loss: LabelLoss
     coarsest: Coarsest | None = None
     covers: bool = True
-    levels: Sequence[str] = ()
     missing_any: bool = False
     builder: HierarchyBuilder | None = None
 

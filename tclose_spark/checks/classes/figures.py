@@ -184,7 +184,8 @@ def _histograms(
         yield ("guess", a.name), ShareHistogram(a.column("mode"), over="size")
         yield ("gain", a.name), ShareHistogram(a.column("gain"))
     for q in quasi:
-        yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, q.levels)
+        levels = () if q.builder is None else q.builder.level_names
+        yield ("precision", q.name), PrecisionHistogram(q.name, q.columns[0], q.loss, levels)
 
 
 def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, more: int) -> ClassFigures:

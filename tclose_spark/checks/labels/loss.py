@@ -68,9 +68,8 @@ def judged_quasi(
             sets=settings.generalization == "set",
         )
         limit, covers = Coarsest.of(settings, hierarchies.get(name)), name not in aggregates
-        levels = () if settings.builder is None else settings.builder.level_names
         any_value = settings.missing == "any"
-        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, levels, any_value, settings.builder))
+        judged.append(JudgedQuasi(name, columns[name], loss, limit, covers, any_value, settings.builder))
     return judged
 
 

@@ -21,10 +21,11 @@ from tclose_spark.table.columns.patterns import identifying
 from tclose_spark.table.columns.preparing import as_text, plain
 from tclose_spark.table.dictionaries import decoded
 
-LABEL, PATTERN, FINE, UNREAD, ZIP = "label", "pattern", "finer than a year", "unread", "zip"
+LABEL, PATTERN = "label", "pattern"
 LONG = "numbers of nine digits or more"
 """A pattern of values beside those of `IDENTIFYING`."""
-FORMS = {FINE: finer_than_a_year, UNREAD: unread_dates, ZIP: long_zips}
+FORMS = {"finer": finer_than_a_year, "unread": unread_dates, "zips": long_zips}
+"""By field of PublishedColumns."""
 FOUND = pa.schema([("column", pa.string()), ("kind", pa.string()), ("value", pa.string()), ("n", pa.int64())])
 
 
@@ -63,7 +64,7 @@ def read_columns(release: Table, columns: Mapping[str, Sequence[str]], listed: S
             formed[row["kind"]] |= {row["column"]: row["n"]} if row["n"] else {}
         else:
             (labels if row["kind"] == LABEL else patterns)[row["column"]][row["value"]] = row["n"]
-    return PublishedColumns(dict(labels), dict(patterns), *formed.values())
+    return PublishedColumns(dict(labels), dict(patterns), **formed)
 
 
 def _reader(columns: Mapping[str, Sequence[str]], listed: Sequence[str]) -> Mapper:

@@ -60,7 +60,7 @@ def test_a_file_of_rows_is_one(tmp_path: Path) -> None:
         {"write_statistics": True, "write_page_index": True},
         {"sorting_columns": [pq.SortingColumn(0)]},
         {"words": {"note": "person 1 has flu"}},
-        {"words": {"org.apache.spark.legacyINT96": "person 1 has flu"}},
+        *({"words": {f"org.apache.spark.legacy{key}": "person 1 has flu"}} for key in ("INT96", "DateTime")),
         {"store_schema": True},
     ],
     ids=lambda options: " ".join(options),

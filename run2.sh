@@ -1,2 +1,0 @@
-cd /tmp/w/int; export PYTHONPATH=$PWD SPARK_LOCAL_IP=127.0.0.1 TCLOSE_DATA=/work/shared/data
-.venv/bin/python -m pytest -q tests/test_fingerprints.py tests/test_imports.py tests/docs/test_architecture.py tests/methods/test_reach.py tests/methods/exact tests/releases/test_profiles.py tests/api tests/comparing/test_request.py tests/releases/test_pseudonyms.py tests/releases/test_coarsest.py > /tmp/w/int2.log 2>&1
