@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WIDTH = 200  # of output that is not a terminal; COLUMNS overrides it
 WRAPPED = 120  # columns below which sentences are wrapped at words
 
-err = Console(stderr=True, soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True, emoji=False)
 
 
 def on_terminal() -> bool:

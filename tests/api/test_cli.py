@@ -516,3 +516,7 @@ def test_help_groups_the_commands_by_what_a_user_wants() -> None:
         "The stages of a release, one at a time": {"profile", "plan", "anonymize", "report", "publish"},
         "Helpers": {"hierarchy", "generate", "compile", "schema", "version"},
     }
+
+
+def test_a_message_prints_names_as_they_are(tclose: Command, tmp_path: Path) -> None:
+    assert f"{tmp_path}/nope:x:.yaml" in tclose("release", tmp_path / "nope:x:.yaml")[2]

@@ -132,3 +132,17 @@ def test_a_verb_keeps_its_signature() -> None:
     assert doubled(4) == 8
     assert doubled.__doc__ == "Twice."
     assert typing.get_type_hints(doubled)["number"] is int
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tc.fingerprint(None),
+        lambda: tc.suggest(None),
+        lambda: tc.audit(None, ["age"], {"disease": "equal"}),
+        lambda: tc.hierarchy(None, "age", {"prefix": 1}),
+    ],
+)
+def test_a_verb_that_needs_a_table_asks_for_it(call: Callable[[], object]) -> None:
+    with pytest.raises(tc.ConfigurationError, match="which table"):
+        call()

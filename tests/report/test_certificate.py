@@ -695,7 +695,8 @@ def test_the_certificate_is_as_its_schema_says(folder: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(certificate, schema)
     for section in ("release", "guarantees", "utility", "evidence"):
-        with pytest.raises(jsonschema.ValidationError, match="unexpected"):
+        brought = section == "guarantees"  # has sections of requirements of other packages
+        with pytest.raises(jsonschema.ValidationError, match="not of type 'object'" if brought else "unexpected"):
             jsonschema.validate({**certificate, section: {**certificate[section], "more": 1}}, schema)
         with pytest.raises(jsonschema.ValidationError, match="required property"):
             jsonschema.validate({key: part for key, part in certificate.items() if key != section}, schema)

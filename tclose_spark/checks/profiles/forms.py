@@ -51,7 +51,8 @@ _NUMBER = r"[-+]?[0-9]+([.,][0-9]+)*(e[-+]?[0-9]+)?"
 _KNOWN = rf"{_NUMBER}|{YEAR}s|[<>≤≥]=? ?{_NUMBER}|{_NUMBER} ?([-\x{{2013}}]|to) ?{_NUMBER}|{_NUMBER} ?[+%]|[0-9]+\*+"
 """Values with digits that are no dates: numbers, ranges and parts of them, and years."""
 _DOUBTFUL = rf"({YEAR}{MONTH}|{YEAR}[0-3][0-9]{{2}}|[0-9]{{2}}{MONTH}{DAY}|{DAY}{MONTH}[0-9]{{2}})(\.0+)?"
-"""Numbers that may be months, days of a year, or dates without a century."""
+_DOUBTFUL += rf"|{MONTH}-{DAY}|{DAY}-{MONTH}|0[1-9]{DAY}"
+"""Numbers that may be months, days of a year, or dates without a century or a year."""
 _LONG_NUMBER = r"[0-9]{3}[- .]?[0-9]{2}[- .]?[0-9]{4}|[0-9]{9,}(\.0+)?"
 _LONG_ZIP = r"[0-9]{4,5}(-?[0-9*]{4})?\**(\.0+)?"
 
@@ -83,8 +84,8 @@ def finer_than_a_year(values: pa.Array) -> Any:
 def unread_dates(values: pa.Array) -> Any:
     """Whether each text has digits, in no form that is known to be a date or not to be one.
 
-    >>> unread_dates(pa.array(["grade 3", "202403", "7.5", "[20, 39]", "flu", "2024-03-05"])).to_pylist()
-    [True, True, False, False, False, False]
+    >>> unread_dates(pa.array(["grade 3", "202403", "12-31", "7.5", "[20, 39]", "flu", "2024-03-05"])).to_pylist()
+    [True, True, True, False, False, False, False]
     """
     texts = normalized(values)
     unknown = _any_member(texts, lambda one: pc.and_not(pc.match_substring_regex(one, r"\pN"), _are(one, _KNOWN)))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.errors import InputError
+from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.problems import not_of_spark
 
 WIDER = {
@@ -46,9 +46,13 @@ def is_frame(table: Any) -> bool:
 def as_arrow(table: Any) -> pa.Table:
     """The columns of a table in memory. A pandas index is not a column. NaN and None of pandas are missing values.
 
-    Raises: InputError: naming a column that occurs twice, or whose values fit no column type: mixed types, or
-    integers beyond 64 bits.
+    Raises:
+        ConfigurationError: if there is no table.
+        InputError: naming a column that occurs twice, or whose values fit no column type: mixed types, or integers
+            beyond 64 bits.
     """
+    if table is None:
+        raise ConfigurationError("which table? Give a DataFrame or a path")
     if _is_pandas(table):
         columns = dict(_pandas_columns(table))
         return pa.table(columns) if columns else pa.table({})
