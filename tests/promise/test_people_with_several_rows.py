@@ -148,9 +148,9 @@ def test_suppressed_rows_are_k_people(make: Callable[..., Made], monkeypatch: py
     assert len(set(whose.to_pylist())) >= K
     of_all, criteria = judged_people.JudgedPeople.criteria, []
 
-    def required(self: Any, k: Any, of: Any) -> Any:
+    def required(self: Any, k: Any) -> Any:
         """As of a run file that requires more people than are suppressed."""
-        found = of_all(self, k if not criteria else 200, of)
+        found = of_all(self, k if not criteria else 200)
         criteria.append(found)
         return found
 
