@@ -37,7 +37,7 @@ from tclose_spark.stages.verify import judge_staged, require_holds, verify_finis
 from tclose_spark.table.domains import Profile
 from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
 
-NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about 20 seconds of CPU"
+NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about half a minute of CPU"
 
 
 def profile(run: Run) -> None:
