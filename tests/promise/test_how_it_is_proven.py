@@ -292,6 +292,7 @@ def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() ->
 @promises(
     "They share these definitions",
     "distances, l-diversity, beta-likeness, places of a `domain`, exact integers and histograms;",
+    "how each requirement is measured;",
     "how labels are read, and how coarse each one is;",
     "hierarchies and domains;",
     "the hash of a row, and the text of a value;",
@@ -311,7 +312,7 @@ def test_they_share_the_definitions() -> None:
         "table.atoms",
         "table.column_names.identifiers",
     }
-    shared = {module for module in makers() & judges() if module.startswith(("measures.", "table."))}
+    shared = {module for module in makers() & judges() if module.startswith(("measures.", "requirements.", "table."))}
     assert named <= shared
     assert shared - named == {
         "measures.distances.bins",
@@ -322,17 +323,30 @@ def test_they_share_the_definitions() -> None:
         "measures.likeness",
         "measures.loss.coarseness",  # how wide a label may be
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
+        "requirements.closeness",
+        "requirements.criterion",
+        "requirements.diversity",
+        "requirements.expectation",
+        "requirements.judge",
+        "requirements.likeness",
+        "requirements.size",
+        "requirements.wording",
+        "requirements.words",
         "table.arrays",  # and exact integers
         "table.column_names.hints",  # the concepts that identifiers name
         "table.column_names.names",
         "table.columns.patterns",
         "table.columns.weights",  # how weights are read
         "table.dictionaries",
+        "table.hierarchies",  # a package of the next two
+        "table.hierarchies.builders",
+        "table.hierarchies.building",  # the labels of a built hierarchy above a value
         "table.places",
         "table.columns",  # a package of the next three
         "table.columns.parquet",  # the names of columns in which files travel
         "table.columns.preparing",  # the text of values
         "table.columns.spark_types",  # the names of types
+        "table.tuple_codes",  # tuples of sensitive values
         "table.row_hash",  # of which a fingerprint is the sum
         "table.writing",
     }
