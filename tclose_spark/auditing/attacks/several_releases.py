@@ -4,83 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-
-import pyarrow as pa
 
 from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease
-from tclose_spark.auditing.inputs import judged_attributes, prepare_table, with_bounds
+from tclose_spark.auditing.inputs import EarlierTable, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
-from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.checks.classes.cells import CellFigures, PeopleOfRelease, judge_cells
 from tclose_spark.checks.classes.tallies import count_values, tally_classes
 from tclose_spark.checks.released_people import released_people
-from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import keep, schema_of
+from tclose_spark.engine.tables import keep
 from tclose_spark.errors import InputError
-from tclose_spark.table.columns.spark_types import type_name
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
-
-LATEST = "the table"
-"""The name of the audited table, which is the latest."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EarlierTable:
-    """An earlier release, as `prepare_table` makes it.
-
-    name: how figures and errors name it. question: about the quasi-identifiers that it has. rows: their number.
-    lacking: the others.
-    """
-
-    name: str
-    question: AuditQuestion
-    table: Table
-    rows: int
-    lacking: tuple[str, ...]
-
-    @property
-    def notes(self) -> list[str]:
-        """A note if it lacks quasi-identifiers."""
-        if not self.lacking:
-            return []
-        return [f"{self.name} has no {', '.join(self.lacking)}: its classes are by the other quasi-identifiers"]
-
-
-def prepare_earlier(question: AuditQuestion, tables: Sequence[Table], latest: Table) -> list[EarlierTable]:
-    """Earlier releases, oldest first. question: before bounds are paired. latest: the table as it was opened.
-
-    Raises:
-        InputError: if one has none of the quasi-identifiers, or persons of another type than the latest; and see
-        `prepare_table`.
-    """
-    found = []
-    for place, table in enumerate(tables, start=1):
-        name = f"earlier {place}"
-        own, lacking = _own_question(question, table)
-        prepared, rows = prepare_table(own, table, name)
-        for column in question.persons:
-            fields = [schema_of(one).field(column) for one in (table, latest)]
-            if fields[0].type != fields[1].type and not all(pa.types.is_integer(field.type) for field in fields):
-                types = " and ".join(map(type_name, fields))
-                raise InputError(f"person {column!r} is {types} in {name} and in {LATEST}; expected the same type")
-        found.append(EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking))
-    return found
-
-
-def _own_question(question: AuditQuestion, table: Table) -> tuple[AuditQuestion, tuple[str, ...]]:
-    """(the question about the quasi-identifiers that a table has, the names of the others)."""
-    names = schema_of(table).names
-    intervals = {
-        name: q.model_copy(update={"numeric_output": "interval"}) if name in names else q
-        for name, q in question.quasi_identifiers.items()
-    }
-    own, _ = with_bounds(table, question.model_copy(update={"quasi_identifiers": intervals, "population": None}))
-    lacking = tuple(name for name, columns in own.columns.items() if not set(columns) <= set(names))
-    if len(lacking) == len(own.columns):
-        return own, ()  # which `prepare_table` refuses
-    kept = {name: q for name, q in own.quasi_identifiers.items() if name not in lacking}
-    return own.model_copy(update={"quasi_identifiers": kept}), lacking
 
 
 def judge_together(
