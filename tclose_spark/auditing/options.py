@@ -135,8 +135,7 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     person: Annotated[
-        str | None,
-        Option("Who a row is about; people may have several, and are counted.", metavar="COLUMN"),
+        str | None, Option("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
     ]
     missing: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose_spark.api.options import AuditOptions, ExplainOptions
+from tclose_spark.api.typed import AuditOptions, ExplainOptions, table_arguments
 from tclose_spark.cli.console import show, show_json
 from tclose_spark.cli.options import (
     AsJson,
@@ -18,7 +18,6 @@ from tclose_spark.cli.options import (
     ReaderOptions,
     TableName,
     parse_labels,
-    parse_table,
     require_new,
     with_options,
     write_private,
@@ -57,7 +56,7 @@ def audit(
     require_new("--expectations-output", expectations_output)
     require_new("--html", html)
     typed |= {"joint": typed["joint"] or (), "earlier": typed["earlier"] or ()}
-    found = audit_table(table, **parse_table(typed))
+    found = audit_table(table, **table_arguments(typed))
     found = found if labels else found.without_labels()
     if expectations_output is not None:
         Path(expectations_output).write_text(found.suite + "\n", encoding="utf-8")
@@ -71,7 +70,9 @@ def explain(table: TableName, as_json: AsJson = False, html: AsPage = None, **ty
     from tclose_spark.api.audit import explain as explain_class
 
     require_new("--html", html)
-    _show(explain_class(table, **parse_table(typed | {"labels": parse_labels(typed["labels"] or [])})), as_json, html)
+    _show(
+        explain_class(table, **table_arguments(typed | {"labels": parse_labels(typed["labels"] or [])})), as_json, html
+    )
 
 
 def _show(found: Audit | Explanation, as_json: bool, html: str | None) -> None:

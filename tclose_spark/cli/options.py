@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import Parameter, signature
 from pathlib import Path
@@ -72,18 +72,6 @@ def _typed(declared: tuple[str, Any]) -> tuple[str, tuple[Any, Any]]:
     text = f"{option.help} May be repeated." if option.many else option.help
     info = typer.Option(*flags, metavar=option.metavar, help=text, min=option.least)
     return name, (Annotated[typed, info], None if option.many else option.default)
-
-
-def parse_table(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `audit` and `explain` for what is typed, by the same names.
-
-    Raises:
-        ConfigurationError: naming the option that is wrong.
-    """
-    from tclose_spark.api.typed import described_columns, reader_options
-
-    columns = described_columns(*(typed[name] for name in ("quasi_identifiers", "sensitive", "hierarchies", "spec")))
-    return {**typed, **columns, "options": reader_options(typed["options"])}
 
 
 def parse_labels(texts: Sequence[str]) -> dict[str, str | None]:

@@ -87,10 +87,7 @@ class Differences:
 
 
 def find_differences(
-    releases: Sequence[LabelledRelease],
-    hierarchies: Mapping[str, Hierarchy],
-    attributes: Sequence[str],
-    k: int | None,
+    releases: Sequence[LabelledRelease], hierarchies: Mapping[str, Hierarchy], attributes: Sequence[str], k: int | None
 ) -> Differences:
     """The differences of every two releases. attributes: the names of the sensitive ones, in the tallies' order.
 

@@ -25,7 +25,6 @@ class Attacks(Part):
     tuples: TupleCloseness | None = None
 
     def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        """See Part."""
         if not table.question.attacks:
             return ()
         self.of_attributes = [AttackColumns(a, table.question.gain, table.trees.get(a.name)) for a in table.attributes]
@@ -35,11 +34,9 @@ class Attacks(Part):
         return [*self.of_attributes, *(one for one in (self.known, self.tuples) if one is not None)]
 
     def criteria(self) -> Sequence[Criterion]:
-        """See Part."""
         return () if self.tuples is None else (self.tuples.criterion,)
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         found = measure_attacks(table.classes, self.of_attributes, self.known, table.figures.rows)
         notes = (*result.notes, *self._notes(table))
         guarantees = (*result.guarantees, *table.figures.more)

@@ -22,12 +22,10 @@ class Background(Part):
     """The join with the background table, if there is one, and guesses of its people if attacks are measured."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         if tables.background is not None:
             require_labels(question, "--background")
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         question, background = table.question, table.inputs.background
         if background is None:
             return result

@@ -15,7 +15,6 @@ class ClassFile(Part):
     """Writes the class table as Delta, if the question names a path."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         for column in (*question.labels, *question.sensitive_attributes) if question.classes_output is not None else ():
             if set(column) & set(" ,;{}()\n\t="):
                 raise InputError(
@@ -24,7 +23,6 @@ class ClassFile(Part):
                 )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         path = table.question.classes_output
         if path is not None:
             with private(path):

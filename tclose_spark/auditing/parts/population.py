@@ -17,12 +17,10 @@ class PopulationRisk(Part):
     """The risks, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         if question.population is not None and not question.population.is_estimated:
             require_labels(question, "--population")
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         question = table.question
         if question.population is None and question.threshold is None:
             return result

@@ -23,11 +23,9 @@ class Reading(Part):
     """Whether the table has a column that says how many rows a row stands for, as the tables of an anatomy."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         self.counts_rows = COUNT in schema_of(tables.table).names
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         notes = [*table.inputs.notes, *mixed_missing_notes(table.inputs.table, table.question), *table.label_notes]
         return replace(
             result, notes=(*notes, *_value_notes(table), *_missing_notes(table.question), *self._rows(table))

@@ -27,7 +27,6 @@ class Requirements(Part):
     """What is required of every class, and notes on what the verdict does not cover."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         if question.joint and tables.reference is not None:
             raise ConfigurationError(
                 "--joint and --reference: tuples are compared with those of the table itself; leave out one"
@@ -38,11 +37,9 @@ class Requirements(Part):
             )
 
     def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        """See Part."""
         return () if table.people is None else (table.people[0],)
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         question = table.question
         strict = question.k if table.alike is None else None
         return replace(

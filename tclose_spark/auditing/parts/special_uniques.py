@@ -1,23 +1,31 @@
-"""Special uniques: rows that are unique by few quasi-identifiers."""
+"""Special uniques of an audited table, found in the caller's process from the different rows and their counts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tclose_spark.auditing.attacks.uniques import MOST_CLASSES, find_special_uniques
+import numpy as np
+import pyarrow as pa
+
 from tclose_spark.auditing.parts.part import AuditedTable, Part
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.checks.classes.tallies import ClassTally
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
+from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
+from tclose_spark.table.dictionaries import group_equal
+
+MOST_CLASSES = 1_000_000
 
 
 class UniquesSearch(Part):
     """The search, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         size = question.special_uniques
         if size is not None and size < 1:
             raise ConfigurationError(f"--special-uniques: found {size}; expected at least 1 quasi-identifier")
@@ -28,7 +36,6 @@ class UniquesSearch(Part):
             )
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         size, most = table.question.special_uniques, table.question.combinations
         if size is None:
             return result
@@ -46,3 +53,26 @@ def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
         f"special uniques of more than {found.searched} quasi-identifiers are not measured: there are more than "
         f"{combinations:,} combinations; --combinations examines more"
     ]
+
+
+def find_special_uniques(tallies: Table, question: AuditQuestion, size: int, most: int) -> SpecialUniques | None:
+    """The special uniques of a table by its tallies, as `special_uniques` has them; None if there are more than
+    MOST_CLASSES classes. Two bounds are one quasi-identifier.
+    """
+    columns = {name: f"l{i}" for i, name in enumerate(question.labels)}
+    schema = pa.schema([*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())])
+
+    def with_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            classes = ClassTally.whole(batch, len(columns))
+            yield pa.RecordBatch.from_arrays([*classes.labels, pa.array(classes.tuples.sizes)], schema=schema)
+
+    counted = map_batches(select(tallies, [*columns.values(), "n"]), with_sizes, schema)
+    found = collect(counted, MOST_CLASSES + 1)
+    if found.num_rows > MOST_CLASSES:
+        return None
+    codes = {
+        name: group_equal([found[columns[column]].combine_chunks() for column in of_quasi])[0].astype(np.int32)
+        for name, of_quasi in question.columns.items()
+    }
+    return special_uniques(codes, found["size"].to_numpy(), size, most)

@@ -20,7 +20,6 @@ class Supersets(Part):
     """On supersets that were not tried."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        """See Part."""
         if question.n is not None and tables.reference is not None:
             raise ConfigurationError(
                 "--n and --reference: natural supersets are parts of the table, and the reference is another table; "
@@ -28,7 +27,6 @@ class Supersets(Part):
             )
 
     def extended(self, classes: Table, table: TalliedTable) -> Table | None:
-        """See Part."""
         question = table.question
         if question.n is None:
             return None
@@ -39,7 +37,6 @@ class Supersets(Part):
         return found
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
-        """See Part."""
         if table.question.n is None:
             return result
         near = [each.guarantee for each in near_supersets(table.classes, table.attributes, table.question.n)]
