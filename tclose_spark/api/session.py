@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -203,9 +204,10 @@ def run_stages(
         with working_on(run, names[-1], on) as session:
             import tclose_spark.pipeline as pipeline
             from tclose_spark.io.run import Run
-            from tclose_spark.io.spark.progress import no_progress
+            from tclose_spark.io.spark.progress import no_progress, spoken
 
-            opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events, details), None
+            lines = partial(spoken, announce=announce, what="anonymize  rows") if on_command_line() else no_progress
+            opened, result = Run(run.spec, session, announce, overwrite, progress or lines, events, details), None
             with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)

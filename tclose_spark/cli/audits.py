@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tclose_spark.api.typed import AuditOptions, ExplainOptions, table_arguments
+from tclose_spark.api.command_line import AuditOptions, ExplainOptions, require_new, table_arguments
 from tclose_spark.cli.console import show, show_json
 from tclose_spark.cli.options import (
     AsJson,
@@ -18,7 +18,6 @@ from tclose_spark.cli.options import (
     ReaderOptions,
     TableName,
     parse_labels,
-    require_new,
     with_options,
     write_private,
 )
@@ -96,11 +95,11 @@ def fingerprint(
     engine: Engine = None,
 ) -> None:
     """The fingerprint of any table: whether it is the release that a certificate is of."""
+    from tclose_spark.api.command_line import reader_options
     from tclose_spark.api.fingerprint import fingerprint as fingerprint_of
-    from tclose_spark.io.input.table_argument import options_of
 
     named = None if certificate is None else _named_in(certificate)
-    found = fingerprint_of(table, format=format_, options=options_of(option or []), engine=engine)
+    found = fingerprint_of(table, format=format_, options=reader_options(option), engine=engine)
     show([found])
     if named is not None and found != named:
         raise GuaranteeError(f"{table} is not the release of {certificate}, which has the fingerprint {named}")

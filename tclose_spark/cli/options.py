@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from tclose_spark.api.command_line import MOST_DIGITS
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.quantities import MOST_DIGITS
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
 Overrides = Annotated[
@@ -138,42 +138,6 @@ def _setting(part: str, setting: str) -> tuple[str, Any]:
         return key.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfigurationError(f"--methods {part}: {value!r} is not valid YAML") from None
-
-
-def parse_hierarchy(build: str | None, check: str | None) -> Any:
-    """The hierarchy of `--build`, a form as in a run file, or of `--check`, a file; None without either.
-
-    Raises:
-        ConfigurationError: if both are given, or the form is not valid.
-    """
-    from pydantic import ValidationError
-
-    from tclose_spark.runfile.hierarchies import HierarchyBuilder
-    from tclose_spark.runfile.loading import explain, parse_yaml
-
-    if build is None:
-        return check
-    if check is not None:
-        raise ConfigurationError("--build makes a hierarchy, --check reads one; give one of them")
-    tree = parse_yaml(build, "--build")
-    if not isinstance(tree, dict):
-        raise ConfigurationError(f"--build {build}: expected a form and its settings, such as 'prefix: 1'")
-    try:
-        return HierarchyBuilder.model_validate(tree)
-    except ValidationError as error:
-        raise ConfigurationError(f"--build {build}: {explain(error)}") from None
-
-
-def require_new(option: str, path: Path | str | None, in_folder: bool = True) -> None:
-    """Raises ConfigurationError if there is a file already, or no folder for it. in_folder: whether it needs one."""
-    from tclose_spark.runfile.loading import URI
-
-    if path is None or URI.match(str(path)):
-        return
-    if Path(path).exists():
-        raise ConfigurationError(f"{option}: {path} exists already; give another path, or remove it")
-    if in_folder and not Path(path).resolve().parent.is_dir():
-        raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
 @contextmanager
