@@ -28,7 +28,7 @@ def run_command(
     with handle_signals(MESSAGE if publishes else SHORT, last) as interrupt:
         try:
             require_log_format()
-            with called_from_command_line(announce):
+            with called_from_command_line(announce, last):
                 code = command()
             if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
                 return code if isinstance(code, int) else 0

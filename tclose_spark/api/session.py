@@ -23,13 +23,14 @@ from tclose_spark.api.engine_choice import (
     spark_present,
     work_of,
 )
-from tclose_spark.api.errors import full_disks_named, on_command_line, tell_command_line
+from tclose_spark.api.errors import ends_with_command, full_disks_named, on_command_line, tell_command_line
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.pandas_import import without_pandas
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
 from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec
@@ -109,7 +110,9 @@ def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = N
 
 
 @contextmanager
-def working(title: str, table: Table = None, path: str = "", on: str = SPARK) -> Iterator[Session]:
+def working(
+    title: str, table: Table = None, path: str = "", on: str = SPARK, *, validates: bool = False
+) -> Iterator[Session]:
     """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise a new one with
     Delta.
 
@@ -117,7 +120,10 @@ def working(title: str, table: Table = None, path: str = "", on: str = SPARK) ->
     KeyboardInterrupt. The command line, which has the process to itself, does both in its own way.
 
     path: of the table, if it is read from files. on: the name of the engine.
+    validates: whether Great Expectations is to get a table of pandas.
     """
+    if on == LOCAL and ends_with_command() and not validates:
+        without_pandas()
     try:
         with (
             nullcontext() if on_command_line() else interruptible(_forget_call),
@@ -155,7 +161,8 @@ def _spark(title: str, table: Table, path: str) -> Iterator[Session]:
 def working_on(run: GivenRun, title: str, on: str = SPARK) -> Iterator[Session]:
     """The session for a run, with its table. Errors name the lines of the run file."""
     spec = run.spec
-    with lines_in_errors(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path, on) as session:
+    name, path = f"tclose {title} {spec.name}", spec.input.path
+    with lines_in_errors(run.tree), working(name, run.table, path, on, validates=True) as session:
         if run.table is None:
             yield session
             return

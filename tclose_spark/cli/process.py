@@ -6,6 +6,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 
 import typer
 
@@ -32,10 +34,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but the end of Spark."""
     given = list(arguments)
+    if not given or "--help" in given:
+        _import_help()
     publishes = given[:1] not in READS_ONLY
     return process.run_command(
         lambda: app(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
     )
+
+
+def _import_help() -> None:
+    """Imports typer's help without Markdown and tracebacks of rich, which take half of its time and are in no help."""
+    unused = {f"rich.{name.lower()}": (name, ModuleType(name)) for name in ("Markdown", "Traceback")}
+    unused = {path: own for path, own in unused.items() if path not in sys.modules}
+    for path, (name, module) in unused.items():
+        setattr(module, name, type(name, (), {}))
+        sys.modules[path] = module
+    try:
+        import_module("typer.rich_utils")
+    finally:
+        for path in unused:
+            del sys.modules[path]
 
 
 def _failed(error: Exception) -> int:
