@@ -43,18 +43,14 @@ class BlocksPlan(ABC):
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self.layout.tasks
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.layout.blocks
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return self.layout.route(rows)
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         return self.layout.assign_classes(rows, task, self.classes_of, self.figures)

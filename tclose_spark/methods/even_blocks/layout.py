@@ -47,12 +47,10 @@ class EvenBlocks:
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self.numbering.tasks
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.numbering.classes
 
     @cached_property

@@ -46,7 +46,6 @@ class Microaggregation(MethodSettings):
         return {**value, "digits": DIGITS} if means else value
 
     def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
-        """See MethodSettings."""
         if self.representative is None:
             return None
         return Aggregate.of(quasi, self.representative, self.digits or 0)
