@@ -131,7 +131,7 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(
                 f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}; with "
-                f"{np.count_nonzero(a.distance.table):,} different tuples a class then needs {needed:,} of the "
+                f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} of the "
                 f"{rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
             )
 
