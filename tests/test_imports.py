@@ -45,7 +45,21 @@ def test_what_talks_to_spark_does_not():
     assert re.search("(pyspark|py4j) cannot be imported here", found.stdout)
 
 
-HELP = ("markdown_it", "pygments", "attr", "importlib.metadata", "numpy", "pyarrow", "pandas", "pydantic", "yaml", "numba", "scipy", "matplotlib", "great_expectations")
+HELP = (
+    "markdown_it",
+    "pygments",
+    "attr",
+    "importlib.metadata",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "pydantic",
+    "yaml",
+    "numba",
+    "scipy",
+    "matplotlib",
+    "great_expectations",
+)
 AUDIT = ("pandas", "scipy.optimize", "scipy.stats", "numba", "matplotlib", "altair", "great_expectations")
 COMMAND = """
 import sys
