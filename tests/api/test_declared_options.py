@@ -11,7 +11,7 @@ import typer
 
 import tclose_spark as tc
 from tclose_spark.auditing.options import DEFAULTS, AuditOptions, ExplainOptions, options_of
-from tclose_spark.auditing.parts.part import Part
+from tclose_spark.auditing.parts.part import AuditPart
 from tclose_spark.auditing.question import question_from_columns
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.cli import app
@@ -55,7 +55,7 @@ def test_defaults_are_those_of_the_question_and_of_the_searches() -> None:
 
 
 def test_a_part_without_methods_changes_nothing() -> None:
-    part, question = Part(), question_from_columns(["age"])
+    part, question = AuditPart(), question_from_columns(["age"])
     part.check(question, AuditTables(table=None))
     result: Any = object()
     table: Any = object()
