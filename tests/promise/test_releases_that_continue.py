@@ -102,7 +102,7 @@ def test_intersections_and_differences_have_k_people(line: Line) -> None:
 
 
 @promises(
-    "It is within t of a mixture of the tables in which its atoms were published first",
+    "Every union of atoms is within t of a mixture of the tables in which its atoms were published first",
     "So the union is within t of the mean, with these weights, of the tables in which its atoms were published first.",
 )
 def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> None:

@@ -32,7 +32,7 @@ def release(make_finished: MakeRelease, population: Any, risk: Any) -> Any:
 @promises(
     "A risk of re-identification.",
     "A limited risk is at most its limit",
-    "Without a limit, all figures in `risks` are measured only.",
+    "Without a limit, a figure in `risks` is measured only.",
 )
 def test_a_limited_risk_is_at_most_its_limit(make_finished: MakeRelease) -> None:
     found = release(make_finished, {"fraction": "0.5"}, None)  # the risks are large, and nothing limits them

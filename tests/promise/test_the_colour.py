@@ -64,7 +64,7 @@ def test_something_is_required_of_every_sensitive_attribute(
 
 @promises(
     "Unprotected attributes.",
-    "An attribute with neither a t below 1 nor an l above 1 is unprotected, and the verdict is amber",
+    "An attribute with neither a t below 1 nor an l above 1 is unprotected, and a verdict that holds is amber",
     "The certificate names the attribute (`unprot",
 )
 def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
