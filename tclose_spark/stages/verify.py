@@ -126,7 +126,7 @@ def mechanism_record(run: Run) -> dict[str, Any]:
     """What the method's choices reveal, without values; announces it."""
     figure = run.staged(MINIMALITY, json.loads)
     notes = mechanism_notes(figure)
-    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
+    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)" if figure["measured"] else ""
     for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
         run.announce(f"note: {note}")
     return _recorded(figure)
