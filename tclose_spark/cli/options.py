@@ -48,7 +48,8 @@ RunFile = Annotated[
 ]
 Closeness = Annotated[str | None, typer.Option("--t", help="The t of sensitive attributes without their own.")]
 Format = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, delta or table, if the path does not name it.")
+    str | None,
+    typer.Option("--format", help="csv, parquet, delta, table, excel, stata, spss, sas, jsonl, feather or orc."),
 ]
 ReaderOptions = Annotated[
     list[str] | None,

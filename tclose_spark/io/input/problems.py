@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
@@ -17,11 +18,25 @@ NANOSECONDS = (
 )
 """Why a column of a Parquet file is unreadable."""
 SHOWN = 5  # columns that a message lists
+UTC = (None, "UTC", "Etc/UTC", "GMT", "Z", "+00:00")  # zones of Arrow in which a time is written as in UTC
 
 
 def not_of_spark(kind: object) -> str:
     """Why a column of this type is unreadable."""
     return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
+
+
+def zone_of(kind: Any) -> str | None:
+    """The zone of a type of Arrow, if it has one whose times a release would show in UTC."""
+    return getattr(kind, "tz", None) if getattr(kind, "tz", None) not in UTC else None
+
+
+def of_zone(kind: Any) -> str:
+    """Why a column of this type with a zone is unreadable."""
+    return (
+        f"a timestamp of the zone {zone_of(kind)}, which a release would show in UTC and without a zone; convert it "
+        "(pandas: .dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') for UTC), or leave the column out"
+    )
 
 
 def missing(source: Input) -> InputError:

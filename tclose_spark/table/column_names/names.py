@@ -116,4 +116,4 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return number(text.strip()) is not None
+    return not text.startswith("_") and number(text.strip()) is not None  # `_0` is a column without a name
