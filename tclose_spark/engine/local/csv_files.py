@@ -107,6 +107,8 @@ class Part:
             raise problems.gone(where) from None
         except EOFError:
             raise problems.truncated(where) from None
+        except UnicodeError:
+            raise InputError(f"{where} does not begin as {self.encoding} does; set input.options.encoding") from None
         except (OSError, zlib.error, BadZipFile, NotImplementedError) as error:
             require_answer(error, self.file)
             raise problems.damaged(where) from None

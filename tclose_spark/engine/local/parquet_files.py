@@ -320,8 +320,7 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
         raise problems.type_of_no_engine(f"input.path: {file}", one.name, one.type)
     if kind is None:
         raise NeedsSparkError(f"input.path: {file} has column {one.name!r} of type {one.type}")
-    why = problems.of_zone(one.type) if problems.zone_of(one.type) else ""
-    why = problems.NANOSECONDS if logical.get("timeUnit") == "nanoseconds" else why
+    why = problems.NANOSECONDS if logical.get("timeUnit") == "nanoseconds" else problems.of_zone(one.type)
     return pa.field(one.name, kind, metadata={UNREADABLE: why.encode()} if why else None)
 
 

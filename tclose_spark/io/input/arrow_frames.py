@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.intervals import brackets_of, interval_texts
-from tclose_spark.io.input.problems import not_of_spark, of_zone, zone_of
+from tclose_spark.io.input.problems import not_of_spark, of_zone
 
 WIDER = {
     pa.uint8(): pa.int16(),
@@ -100,7 +100,7 @@ def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     kind = column.type
-    if zone_of(kind):
+    if of_zone(kind):
         raise pa.ArrowTypeError("a release has no zone")
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz))  # safe: an error where it would lose digits
@@ -118,7 +118,7 @@ def _plain(values: Any) -> Any:
 
 def _why(kind: pa.DataType) -> str:
     """Why a column's values are unreadable, as the end of a message."""
-    if zone_of(kind):
+    if of_zone(kind):
         return of_zone(kind)
     if pa.types.is_timestamp(kind):
         return (

@@ -28,19 +28,11 @@ def read_file(file: Place, source: Input) -> pa.Table:
         ConfigurationError: if the package for its format is missing.
         InputError: if it cannot be read as its format.
     """
-    return _read(READERS[source.format], file, source)
+    return read_by(READERS[source.format], file, source)
 
 
-def sheet_of(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
-    """(the cells of a workbook's first sheet, or of the option `sheet`; the names of all). Empty cells are empty text.
-
-    Raises:
-        ConfigurationError, InputError: see `read_file`.
-    """
-    return _read(_cells, file, source)  # type: ignore[no-any-return]
-
-
-def _read(reader: Callable[[Place, Input], Any], file: Place, source: Input) -> Any:
+def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -> Any:
+    """What a function of this module reads. See `read_file` for errors."""
     try:
         return reader(file, source)
     except (ConfigurationError, InputError):
@@ -53,7 +45,8 @@ def _read(reader: Callable[[Place, Input], Any], file: Place, source: Input) -> 
         raise problems.not_of_format(source, type(error).__name__) from None
 
 
-def _cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
+def cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
+    """(the cells of a workbook's first sheet, or of the option `sheet`; the names of all). Empty cells are ""."""
     from python_calamine import CalamineWorkbook
 
     with file.open("rb") as content:
@@ -67,7 +60,7 @@ def _cells(file: Place, source: Input) -> tuple[Rows, Sequence[str]]:
 
 
 def _excel(file: Place, source: Input) -> pa.Table:
-    below = _cells(file, source)[0][lines_left_out(source, "skip_rows") :]
+    below = cells(file, source)[0][lines_left_out(source, "skip_rows") :]
     held = [row for row in below if any(cell != "" for cell in row)]
     if not held:
         raise InputError(f"input.path: {file.name} has no rows")

@@ -26,16 +26,13 @@ def not_of_spark(kind: object) -> str:
     return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
 
 
-def zone_of(kind: Any) -> str | None:
-    """The zone of a type of Arrow, if it has one whose times a release would show in UTC."""
-    return getattr(kind, "tz", None) if getattr(kind, "tz", None) not in UTC else None
-
-
 def of_zone(kind: Any) -> str:
-    """Why a column of this type with a zone is unreadable."""
+    """Why a column of a type of Arrow is unreadable, if it has times of a zone, which a release would show in UTC."""
+    if getattr(kind, "tz", None) in UTC:
+        return ""
     return (
-        f"a timestamp of the zone {zone_of(kind)}, which a release would show in UTC and without a zone; convert it "
-        "(pandas: .dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') for UTC), or leave the column out"
+        f"a timestamp of the zone {kind.tz}, which a release would show in UTC and without a zone; convert it (pandas: "
+        ".dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') for UTC), or leave the column out"
     )
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -22,7 +21,7 @@ import yaml
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
-from tclose_spark.io.input.office_files import sheet_of
+from tclose_spark.io.input.office_files import cells, read_by
 from tclose_spark.io.input.signatures import kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
@@ -43,7 +42,10 @@ BELOW = re.compile(
 """How a line below a table begins, some of whose other fields are empty."""
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
-CYRILLIC = re.compile("[\u0400-\u04ff]")
+ODD = re.compile(
+    "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
+)
+"""What no word has: capitals after small letters, four letters with accents in a row, letters of two scripts."""
 
 told: ContextVar[Callable[[str], object]] = ContextVar("told", default=warnings.warn)
 """Takes the lines about what was found."""
@@ -71,28 +73,26 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     Raises:
         InputError: if there are such lines otherwise, naming the line in which the table seems to begin.
     """
-    file = _first_file(source) if source.format in ("csv", "excel") else None
-    if file is not None and source.format == "excel":
-        layout, found = _sheet(file, source)
-        return _told(source, found, layout, file, may_leave_out)
-    start = b"" if file is None else _start_of(file)
-    if file is None or not start or kind_seen(start):
+    file, start = _first_file(source) if source.format in ("csv", "excel") else (None, b"")
+    if file is None:
+        return source
+    if source.format == "excel":
+        return _told(source, *_sheet(file, source), file, may_leave_out)
+    if not start or kind_seen(start):
         return source
     found = {}
     if not option_of(source, "encoding", "charset") and (encoding := _encoding(start)) != UTF_8:
         found["encoding"] = encoding
     encoding = found.get("encoding") or encoding_of(source)
-    layout = None
-    if is_known(encoding):
-        skipped = lines_left_out(source, "skip_rows")
-        lines = _lines(start, encoding)[skipped : skipped + LINES]
-        layout = _layout(lines[:-1] if len(start) == PREFIX else lines, source)
+    skipped = lines_left_out(source, "skip_rows")
+    lines = _lines(start, encoding)[skipped : skipped + LINES] if is_known(encoding) else []
+    layout = _layout(lines[:-1] if len(start) == PREFIX else lines, source)
     if layout is not None:
         found |= dict(_found(layout, file, start, encoding, source, names))
-    return _told(source, found, layout, file, may_leave_out)
+    return _told(source, layout, found, file, may_leave_out)
 
 
-def _told(source: Input, found: dict[str, str], layout: _Layout | None, file: Path, may_leave_out: bool) -> Input:
+def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool) -> Input:
     """The input with these options."""
     if not found:
         return source
@@ -118,22 +118,20 @@ def _plain(value: str) -> Any:
     return {"true": True, "false": False}.get(value, int(value) if value.isdecimal() else value)
 
 
-def _first_file(source: Input) -> Path | None:
-    """The first local file of an input."""
+def _first_file(source: Input) -> tuple[Path | None, bytes]:
+    """(the first local file of an input, the first bytes of its content); none if they cannot be read, which reading
+    reports.
+    """
     path = local_path(source.path)
-    if path is None or PATTERN & set(source.path):
-        return None
-    with suppress(OSError):
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return next((one for one in files if one.is_file() and not one.name.startswith(("_", "."))), None)
-    return None
-
-
-def _start_of(file: Path) -> bytes:
-    """The first bytes of the content; none if it cannot be read, which reading reports."""
-    with suppress(OSError, EOFError, zlib.error, BadZipFile, NotImplementedError), opened_lines(file) as lines:
-        return lines.read(PREFIX)
-    return b""
+    with suppress(OSError, EOFError, zlib.error, BadZipFile, NotImplementedError):
+        files = (
+            [] if path is None or PATTERN & set(source.path) else sorted(path.iterdir()) if path.is_dir() else [path]
+        )
+        for file in files:
+            if file.is_file() and not file.name.startswith(("_", ".")):
+                with opened_lines(file) if source.format == "csv" else file.open("rb") as lines:
+                    return file, lines.read(PREFIX)
+    return None, b""
 
 
 def _lines(content: bytes, encoding: str) -> list[str]:
@@ -150,31 +148,14 @@ def _encoding(start: bytes) -> str:
     lost = text.count("\ufffd")
     if sum(sign > "\x7f" for sign in text) > 2 * lost or not lost:
         return UTF_8
-    return min(BYTES, key=lambda name: sum(map(_is_odd, _words(start.decode(name, errors="replace")))))
+    return min(BYTES, key=lambda name: _odd_words(start.decode(name, errors="replace")))
 
 
-def _words(text: str) -> set[str]:
-    """The words that are not ASCII, without the signs around them."""
-    found = re.findall(r"[A-Za-z\x80-\uffff]*[\x80-\uffff][A-Za-z\x80-\uffff]*", text)
-    return {
-        word.strip("\u00a0\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2026\u20ac\u00a7\u00b0\u00ab\u00bb")
-        for word in found
-    }
-
-
-def _is_odd(word: str) -> bool:
-    """Whether a word is none of a language: it has other signs than letters, capitals after small letters, letters of
-    two scripts, or four letters with accents in a row.
-    """
-    if not word:
-        return False
-    cyrillic = len(CYRILLIC.findall(word))
-    return (
-        not word.isalpha()
-        or any(a.islower() and b.isupper() for a, b in pairwise(word))
-        or 0 < cyrillic < len(word)
-        or (not cyrillic and re.search(r"[\x80-\uffff]{4}", word) is not None)
-    )
+def _odd_words(text: str) -> int:
+    """How many words are not ASCII and none of a language. Signs around them are usual."""
+    found = set(re.findall(r"[A-Za-z\x80-\uffff]*[\x80-\uffff][A-Za-z\x80-\uffff]*", text))
+    words = {word.strip("\u00a0\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2026€§°«»") for word in found} - {""}
+    return sum(not word.isalpha() or ODD.search(word) is not None for word in words)
 
 
 def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
@@ -184,27 +165,23 @@ def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
         return None
     quote = option_of(source, "quote") or _quote(lines)
     header, separators = option_of(source, "header").lower() == "true", [given] if given else SEPARATORS
-    layouts = [_layout_by(lines, sep, quote, bool(given), header) for sep in separators]
-    return max((one for one in layouts if one), key=lambda one: one.quality, default=None)
+    layouts = []
+    for separator in separators:
+        reader, rows, above = csv.reader(lines, delimiter=separator, quotechar=quote), list[tuple[int, list[str]]](), 0
+        with suppress(csv.Error):
+            for fields in reader:
+                rows.append((above, fields))
+                above = reader.line_num
+            layout = _layout_of(rows, separator, quote, header)
+            if layout is not None and (given or len(layout.rows[0]) > 1):
+                layouts.append(layout)
+    return max(layouts, key=lambda one: one.quality, default=None)
 
 
 def _quote(lines: Sequence[str]) -> str:
     """The sign around texts: a small stroke if most lines have texts in such, and none has two."""
     marked = sum(1 if QUOTED.search(line) and line.count("'") % 2 == 0 else -1 for line in lines if line.strip())
     return "'" if marked > 0 and not any('"' in line for line in lines) else '"'
-
-
-def _layout_by(lines: Sequence[str], separator: str, quote: str, is_given: bool, has_header: bool) -> _Layout | None:
-    reader, rows = csv.reader(lines, delimiter=separator, quotechar=quote), list[tuple[int, list[str]]]()
-    above = 0
-    try:
-        for fields in reader:
-            rows.append((above, fields))
-            above = reader.line_num
-    except csv.Error:
-        return None
-    layout = _layout_of(rows, separator, quote, has_header)
-    return layout if layout is not None and (is_given or len(layout.rows[0]) > 1) else None
 
 
 def _layout_of(
@@ -217,35 +194,27 @@ def _layout_of(
     widths = [len(fields) for _, fields in rows]
     width = max(Counter(widths).items(), key=lambda one: one[::-1], default=(0, 0))[0]
     least = 2 if has_header and width > 2 else 1
-    begin = next(
-        (
-            place
-            for place, (_, fields) in enumerate(rows)
-            if (set(widths[place : place + STEADY]) == {width} or (not place and has_header and len(fields) == width))
-            and len(list(filter(str.strip, fields))) >= least
-        ),
-        None,
-    )
+    steady = [set(widths[place : place + STEADY]) == {width} for place in range(len(rows))]
+    steady[:1] = [(has_header and widths[0] == width) or steady[0]] if rows else []
+    filled = [len(list(filter(str.strip, fields))) >= least for _, fields in rows]
+    begin = next((place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None)
     if begin is None:
         return None
     last = max(place for place, found in enumerate(widths) if found == width) + 1
     held = [fields for _, fields in rows[begin:last] if len(fields) == width]
     first = widths[begin:last][:FIRST]
     share = min(len(held) / (last - begin), first.count(width) / len(first)) - (BELOW_HEADER if begin else 0)
-    return _Layout(separator, quote, rows[begin][0] if begin else 0, held, (share, _are_names(held[0]), width))
+    are_names = not any(NUMERAL.fullmatch(text.strip()) for text in held[0])
+    return _Layout(separator, quote, rows[begin][0] if begin else 0, held, (share, are_names, width))
 
 
 def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     """The table in a sheet, and the options of a workbook that are not given."""
-    rows, sheets = sheet_of(file, source)
+    rows, sheets = read_by(cells, file, source)
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', True)
     found = {} if layout is None else dict(_ends(layout, source, texts))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
-
-
-def _are_names(fields: Sequence[str]) -> bool:
-    return not any(NUMERAL.fullmatch(text.strip()) for text in fields)
 
 
 def _found(
@@ -258,7 +227,12 @@ def _found(
         yield "sep", layout.separator
     if layout.quote != '"' and not option_of(source, "quote"):
         yield "quote", layout.quote
-    last = [line for line in _lines(_end_of(file, start), encoding) if line.strip()]
+    end = start if len(start) < PREFIX else b""
+    if not end and not is_packed(file):
+        with file.open("rb") as opened:
+            opened.seek(-TAIL, 2)
+            end = opened.read().partition(b"\n")[2]
+    last = [line for line in _lines(end, encoding) if line.strip()]
     ends = dict(_ends(layout, source, [_fields(line, layout) for line in last[-MOST_BELOW:]]))
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
@@ -273,17 +247,6 @@ def _found(
             yield "decimal", numerals.decimal
             if numerals.thousands:
                 yield "thousands", numerals.thousands
-
-
-def _end_of(file: Path, start: bytes) -> bytes:
-    """The last bytes of a file, from the begin of a line on; none of a large one that is compressed."""
-    if len(start) < PREFIX:
-        return start
-    if is_packed(file):
-        return b""
-    with file.open("rb") as opened:
-        opened.seek(-TAIL, 2)
-        return opened.read().partition(b"\n")[2]
 
 
 def _fields(line: str, layout: _Layout) -> list[str]:
@@ -324,6 +287,8 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
                 left -= {form for form in forms if form.thousands == "."}
             continue
         fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
+            continue  # a few texts among numbers
         if len({*map(len, texts)}) == 1:  # such as telephone numbers
             fits -= {form for form in fits if form.thousands.isspace()}
         if fits:

@@ -218,12 +218,6 @@ def test_a_header_that_is_not_asked_for_is_suggested(refused: Refused) -> None:
     )
 
 
-def test_a_tsv_with_a_wrong_separator_is_given_its_own(refused: Refused) -> None:
-    told = refused((HEADER + people()).replace(",", "\t").encode(), "people.tsv", sep=",")
-    assert r"it has 1 column, whose fields another character separates: set input.options.sep: '\t'" in told
-    assert r"set --option sep='\t'" in refused.audit  # type: ignore[attr-defined]
-
-
 def test_a_name_that_is_near_comes_first(refused: Refused) -> None:
     told = refused(("name,Age,sex,disease\n" + people()).encode())
     assert "column 'age' is not in the input; did you mean 'Age'? It has name, Age, sex, disease" in told

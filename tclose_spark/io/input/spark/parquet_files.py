@@ -46,7 +46,7 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         problems.require_columns_alike({path: schema.names for path, schema in schemas.items()})
     fields = {field.name: field for schema in schemas.values() for field in schema}
     why = {name: problems.not_of_spark(one.type) for name, one in fields.items() if pa.types.is_duration(one.type)}
-    why |= {name: problems.of_zone(one.type) for name, one in fields.items() if problems.zone_of(one.type)}
+    why |= {name: problems.of_zone(one.type) for name, one in fields.items() if problems.of_zone(one.type)}
     return _with_intervals(_marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))})
 
 
