@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import io
 import random
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -780,6 +781,39 @@ def test_columns_in_another_order_or_case_are_the_same(
     _, table = by_spark(spark, Input(path=str(tmp_path / "people"), format="parquet"))
     assert table.num_rows == 2
     assert not any(column.null_count for column in table.columns)
+
+
+def test_intervals_of_pandas_are_texts(both: Both, tmp_path: Path) -> None:
+    ages = pd.Series([21, 35, None])
+    cuts = [pd.cut(ages, [20, 30, 40], right=side) for side in (True, False)]
+    frame = pd.DataFrame({f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)})
+    frame.assign(name=["a", "b", "b"]).to_parquet(tmp_path / "people.parquet")
+    table = both(None, "people.parquet", "parquet")
+    assert table["i0"].to_pylist() == ["(20.0, 30.0]", "(30.0, 40.0]", None]
+    assert table["i1"].to_pylist() == ["[20.0, 30.0)", "[30.0, 40.0)", None]
+
+
+def test_times_of_a_zone_are_unreadable(both: Both, tmp_path: Path) -> None:
+    at = pa.array([MOMENT], pa.timestamp("us", "Europe/Berlin"))
+    pq.write_table(pa.table({"at": at, "age": [1]}), tmp_path / "people.parquet")
+    told = why_unreadable(both(None, "people.parquet", "parquet").schema.field("at"))
+    assert "a timestamp of the zone Europe/Berlin" in told
+
+
+def test_spark_takes_from_this_process_what_it_does_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Title\nage;sex\n1,5;f\nTotal;9\n")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("a.csv", "age;sex\n1,5;f\n")
+    pd.DataFrame({"age": [1.5], "sex": ["f"]}).to_excel(tmp_path / "a.xlsx", index=False)
+    how = {"header": "true", "inferSchema": "true"}
+    inputs: dict[str, dict[str, Any]] = {
+        "a.csv": {"format": "csv", "options": {**how, "skip_rows": "1", "skip_footer": "1"}},
+        "a.zip": {"format": "csv", "options": how},
+        "a.xlsx": {"format": "excel"},
+    }
+    for name, about in inputs.items():
+        table = sources.read_table(spark, Input(path=str(tmp_path / name), **about))
+        assert collect(table).to_pylist() == [{"age": 1.5, "sex": "f"}]
 
 
 # --- Delta

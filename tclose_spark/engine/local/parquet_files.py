@@ -229,7 +229,7 @@ def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Seque
     """
     if not (metadata.created_by or "").startswith(WRITERS):
         return set()
-    found = set(names)
+    found = set(names) & {metadata.schema.column(place).path for place in range(metadata.num_columns)}
     for group in map(metadata.row_group, groups):
         for place in range(group.num_columns):
             chunk = group.column(place)

@@ -84,9 +84,11 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     if not option_of(source, "encoding", "charset") and (encoding := _encoding(start)) != UTF_8:
         found["encoding"] = encoding
     encoding = found.get("encoding") or encoding_of(source)
-    skipped = lines_left_out(source, "skip_rows")
-    lines = _lines(start, encoding)[skipped : skipped + LINES] if is_known(encoding) else []
-    layout = _layout(lines[:-1] if len(start) == PREFIX else lines, source)
+    above, below = (lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
+    lines = _lines(start, encoding)[above:] if is_known(encoding) else []
+    held = [place for place, line in enumerate(lines) if line.strip()]
+    end = len(lines) - 1 if len(start) == PREFIX else held[-below] if 0 < below <= len(held) else len(lines)
+    layout = _layout(lines[: min(end, LINES)], source)
     if layout is not None:
         found |= dict(_found(layout, file, start, encoding, source, names))
     return _told(source, layout, found, file, may_leave_out)
