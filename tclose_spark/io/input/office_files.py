@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
@@ -74,23 +75,18 @@ def _excel(file: Place, source: Input) -> pa.Table:
 def _statistics(file: Place, source: Input) -> pa.Table:
     import pyreadstat
 
-    ending = file.name.lower().rpartition(".")[2]
-    kind = {"por": "por", "xpt": "xport"}.get(ending) or {"stata": "dta", "spss": "sav", "sas": "sas7bdat"}[
-        source.format
-    ]
-    read = getattr(pyreadstat, f"read_{kind}")
+    kinds = {"stata": "dta", "spss": "sav", "sas": "sas7bdat"}
+    kind = {"por": "por", "xpt": "xport"}.get(file.name.lower().rpartition(".")[2], kinds[source.format])
     with file.open("rb") as content:
-        columns, about = read(content, output_format="dict")
+        columns, about = getattr(pyreadstat, f"read_{kind}")(content, output_format="dict")
     labels = about.variable_value_labels
-    return pa.table(
-        [_labelled([None if v == "" else v for v in column], labels.get(name, {})) for name, column in columns.items()],
-        list(columns),
-    )
+    return pa.table([_labelled(column, labels.get(name, {})) for name, column in columns.items()], [*columns])
 
 
-def _labelled(values: list[Any], labels: Mapping[Any, str]) -> pa.Array:
-    """A column of codes as their labels, if all have one."""
-    present = {value for value in values if value is not None and value == value}
+def _labelled(column: Sequence[Any], labels: Mapping[Any, str]) -> pa.Array:
+    """A column of codes as their labels, if all have one. Empty text is missing, as these programs have it."""
+    values = [None if value == "" or value != value else value for value in column]
+    present = {value for value in values if value is not None}
     if not labels or not present <= labels.keys():
         return _column(values)
     return pa.array([labels.get(value) for value in values], pa.string())
@@ -100,14 +96,14 @@ def _column(values: list[Any]) -> pa.Array:
     """A column of the type that all its values have, or of text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float}:
-        whole = all(value is None or value != value or value == int(value) for value in values)
-        return pa.array([None if v is None or v != v else int(v) if whole else float(v) for v in values])
+        whole = all(value is None or value == int(value) for value in values)
+        return pa.array([None if v is None else int(v) if whole else float(v) for v in values])
     if kinds <= {dt.date, dt.datetime}:
         is_date = all(not isinstance(v, dt.datetime) or v.time() == dt.time() for v in values if v is not None)
         return pa.array(values, pa.date32() if is_date else pa.timestamp("us"))
     if len(kinds) == 1 and kinds <= {bool, str}:
         return pa.array(values)
-    return pa.array([None if value is None or value != value else _text(value) for value in values], pa.string())
+    return pa.array([None if value is None else _text(value) for value in values], pa.string())
 
 
 def _text(cell: Any) -> str:
@@ -123,18 +119,9 @@ def _json(file: Place, source: Input) -> pa.Table:
         return pa.Table.from_pylist(json.load(content)) if start.startswith(b"[") else arrow_json.read_json(content)
 
 
-def _feather(file: Place, source: Input) -> pa.Table:
-    from pyarrow import feather
-
-    return feather.read_table(opened(file))
+def _arrow(file: Place, source: Input) -> pa.Table:
+    return import_module(f"pyarrow.{source.format}").read_table(opened(file))
 
 
-def _orc(file: Place, source: Input) -> pa.Table:
-    from pyarrow import orc
-
-    return orc.read_table(opened(file))
-
-
-READERS = {"excel": _excel, "jsonl": _json, "feather": _feather, "orc": _orc} | dict.fromkeys(
-    ("stata", "spss", "sas"), _statistics
-)
+READERS = {"excel": _excel, "jsonl": _json, "feather": _arrow, "orc": _arrow}
+READERS |= dict.fromkeys(("stata", "spss", "sas"), _statistics)
