@@ -41,6 +41,7 @@ BELOW = re.compile(
 )
 """How a line below a table begins, some of whose other fields are empty."""
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
+ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
 ODD = re.compile(
     "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
@@ -235,6 +236,8 @@ def _found(
             opened.seek(-TAIL, 2)
             end = opened.read().partition(b"\n")[2]
     last = [line for line in _lines(end, encoding) if line.strip()]
+    if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
+        told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
     ends = dict(_ends(layout, source, [_fields(line, layout) for line in last[-MOST_BELOW:]]))
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):

@@ -31,7 +31,7 @@ def find(tmp_path: Path) -> Any:
             made = completed(Input(path=str(file), format="csv", options=given), names, may_leave_out=True)
         finally:
             told.reset(token)
-        assert bool(lines) == (made.options != given) or "commas" in lines[0]
+        assert bool(lines) == (made.options != given) or "commas" in lines[0] or "zone" in lines[0]
         assert not any("Köln" in line for line in lines)
         return {key: value for key, value in made.options.items() if key not in given}, lines
 
@@ -115,6 +115,11 @@ def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
 )
 def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]) -> None:
     assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {"sep": ";", **found}
+
+
+def test_times_with_a_zone_are_reported(find: Any) -> None:
+    for at, lines in (("2020-01-31T10:30:00+02:00", 1), ("2020-01-31 10:30+00:00", 0), ("2020-01-31T10:30:00Z", 0)):
+        assert len(find(f"at,b\n{at},y\n")[1]) == lines
 
 
 def test_ambiguous_marks_are_reported(find: Any) -> None:
