@@ -73,7 +73,8 @@ def judged_column(table: DataFrame, name: str, settings: QuasiIdentifier | Sensi
         column = _moment_code(column, kind, settings.calendar)
         return column if settings.is_numeric else texts_of(column, partial(write_moment, calendar=settings.calendar))
     if not settings.reads_numbers:
-        return column.cast("string")
+        text = column.cast("string")
+        return F.regexp_replace(text, r"^([+-]?[0-9]+)\.0+\z", "$1") if settings.type == "numeric" else text
     column = column.cast("string") if isinstance(kind, T.FloatType) else column
     column = column.cast("bigint") if isinstance(kind, INTEGRAL) else column.try_cast("double")
     return column if settings.is_numeric else texts_of(column, write_number)

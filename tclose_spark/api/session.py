@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -19,6 +20,7 @@ from tclose_spark.api.errors import ends_with_command, full_disks_named, on_comm
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
+from tclose_spark.io.input.sniffing import told
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
@@ -116,6 +118,7 @@ def working(
     """
     if on == LOCAL and ends_with_command() and not validates:
         without_pandas()
+    token = told.set(_teller(_untold.get()))
     try:
         with (
             nullcontext() if on_command_line() else interruptible(_forget_call),
@@ -125,6 +128,21 @@ def working(
         _name_engine()
     finally:
         _untold.set(None)
+        told.reset(token)
+
+
+def _teller(untold: tuple[Choice, Log | None] | None) -> Callable[[str], None]:
+    """Prints what is found about inputs, each line once: to the command line, to the call's log, or as a warning."""
+    log, said = untold[1] if untold else None, set[str]()
+
+    def tell(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            _name_engine()
+            if not tell_command_line(line):
+                (log or warnings.warn)(line)
+
+    return tell
 
 
 @contextmanager

@@ -28,7 +28,8 @@ Engine = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
 Format = Annotated[
-    str | None, typer.Option("--format", help="csv, parquet, delta or table, if the path does not name it.")
+    str | None,
+    typer.Option("--format", help="csv, parquet, delta, table, excel, stata, spss, sas, jsonl, feather or orc."),
 ]
 ReaderOptions = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ from typing import Any
 from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
 from tclose_spark.engine.tables import rename, schema_of, session_of
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.sniffing import completed, told
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
@@ -31,7 +32,8 @@ def _inputs(session: Session) -> Inputs:
 def read_table(
     session: Session, source: Input, version: int | None = None, columns: Sequence[str] | None = None
 ) -> Table:
-    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set.
+    """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set;
+    options that are left open are those of `io.input.sniffing.completed`.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
     columns: those in use, under their new names; None for all. The text of others may be damaged.
@@ -40,7 +42,13 @@ def read_table(
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
         NeedsSparkError: if only Spark can read it.
     """
-    return _inputs(session).read_table(session, source, version, columns)
+    source = completed(source, columns or ())
+    table = _inputs(session).read_table(session, source, version, columns)
+    names = list(schema_of(table).names)
+    unnamed = [name for place, name in enumerate(names) if source.format == "csv" and name == f"_{place}"]
+    if unnamed:
+        told.get()(f"note: {source.path} has columns without a name, which are called {', '.join(unnamed)}")
+    return table
 
 
 def frame_table(session: Session, table: Any) -> Table:
@@ -117,7 +125,7 @@ def open_table(
         names = schema_of(frame).names
         frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
         return OpenedTable(frame, Input(path=FRAME, format="table"), columns)
-    source = source_of(table, kind, options)
+    source = completed(source_of(table, kind, options), columns, may_leave_out=True)
     try:
         read = read_table(session, source, columns=columns)
         needed = _needed(new_names, schema_of(read).names, columns)

@@ -65,6 +65,9 @@ EXPORTS = ("parquet", "csv")
 """Formats of exports."""
 
 
+Format = Literal["csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"]
+
+
 class Input(Section):
     """Where the raw table is."""
 
@@ -72,10 +75,13 @@ class Input(Section):
     """The table's file or folder, relative to the run file. For `format: table`, a name in the catalog or a temporary
     view.
     """
-    format: Literal["csv", "parquet", "delta", "table"] = "parquet"
-    """The format of the input."""
+    format: Format = "parquet"
+    """The format of the input. Those from excel on are of one file, which this process reads as a whole."""
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file."""
+    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal` and
+    `thousands`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table; `sheet` of a
+    workbook, by its name.
+    """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
 

@@ -16,6 +16,7 @@ from tclose_spark.engine.protocol import OpenedTable, Session, Table
 from tclose_spark.engine.sources import checked, frame_table, read_table
 from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select, session_of, sized_shuffles
 from tclose_spark.errors import InputError
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.table_argument import unread
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
@@ -23,7 +24,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import NUMBERS, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
-from tclose_spark.table.column_names.names import SEPARATORS, is_name
+from tclose_spark.table.column_names.names import is_name
 from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
@@ -185,20 +186,16 @@ def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCoun
 
 
 def open_unknown_table(session: Session, source: Input) -> OpenedTable:
-    """The table; a CSV file without a given separator is read with that of its header. New names are in the `columns`
-    of its source.
+    """The table, with the options that its file needs in its source (`completed`). New names are in the `columns` of
+    its source.
 
     Raises:
         InputError: if it cannot be read, or its header may be a record.
     """
     try:
+        source = completed(source, may_leave_out=True)
         table = read_table(session, source)
         names = [name for name in schema_of(table).names if name != MALFORMED]
-        separator = _separator(names[0]) if len(names) == 1 else None
-        if source.format == "csv" and separator and not {"sep", "delimiter"} & {key.lower() for key in source.options}:
-            return open_unknown_table(
-                session, source.model_copy(update={"options": {**source.options, "sep": separator}})
-            )
     except InputError as error:
         raise unread(error, source) from None
     header = source.format == "csv" and source.options.get("header", "").lower() == "true"
@@ -244,9 +241,3 @@ def _with_plain_names(opened: OpenedTable) -> OpenedTable:
             columns[name] = new
             taken.add(new.lower())
     return replace(opened, source=opened.source.model_copy(update={"columns": columns})) if columns else opened
-
-
-def _separator(header: str) -> str | None:
-    """The separator in a header that was read as one name."""
-    most = max(SEPARATORS, key=header.count)
-    return most if header.count(most) else None

@@ -19,7 +19,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
 from tclose_spark.table.people import People
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
@@ -389,6 +389,9 @@ def _require_leaves(role: str, name: str, counts: Counts, hierarchy: Hierarchy) 
     if lost:
         blanks = any(value.strip() in hierarchy.leaf_set for value in lost)
         how = "a hierarchy has no blanks at the ends; set text: {strip: true}" if blanks else "add a row for each"
+        if any(re.sub(WHOLE, r"\1", value) in hierarchy.leaf_set for value in lost):
+            cure = "set type: numeric, or " if role == "quasi-identifier" else ""
+            how = f"the table has floats such as 25.0 for 25; {cure}make them integers (pandas: astype('Int64'))"
         raise InputError(
             f"{role} {name!r}: its hierarchy lacks {_count_text(lost, counts)}; {how}",
             values=_offending(name, "missing from its hierarchy", lost, counts),

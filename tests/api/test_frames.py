@@ -75,7 +75,7 @@ def test_a_pandas_index_is_no_column_and_names_are_texts():
         (pa.array(["a"], pa.large_string()), pa.string()),
         (pa.array(["a"], pa.string_view()), pa.string()),
         (pa.array([dt.datetime(2020, 1, 2)], pa.timestamp("ns")), pa.timestamp("us")),
-        (pa.array([dt.datetime(2020, 1, 2)], pa.timestamp("s", "Asia/Tokyo")), pa.timestamp("us", "Asia/Tokyo")),
+        (pa.array([dt.datetime(2020, 1, 2)], pa.timestamp("s", "UTC")), pa.timestamp("us", "UTC")),
         (pa.array([Decimal("1.50")], pa.decimal256(40, 2)), pa.decimal128(38, 2)),
     ],
     ids=lambda value: str(getattr(value, "type", value)),
@@ -133,12 +133,18 @@ def test_a_column_that_stands_twice_is_refused():
             as_arrow(pd.DataFrame([[1, 2]], columns=names))
 
 
-def test_intervals_of_pandas_are_structs_which_are_refused_where_they_are_used():
-    cut = pd.DataFrame({"age": [1, 5, 9], "group": pd.cut(pd.Series([1, 5, 9]), 3)})
+def test_intervals_of_pandas_are_texts():
+    cut = pd.DataFrame({"age": [1, 5, None], "group": pd.cut(pd.Series([1, 5, None]), [0, 2, 9])})
     made, lost = readable(as_arrow(cut))
-    assert pa.types.is_struct(made.schema.field("group").type)
-    assert made["group"].null_count == 0
+    assert made["group"].to_pylist() == ["(0, 2]", "(2, 9]", None]
     assert lost == {}
+
+
+def test_times_of_a_zone_are_unreadable_but_those_in_utc():
+    at = pa.array([dt.datetime(2020, 1, 2)], pa.timestamp("us", "Asia/Tokyo"))
+    made, lost = readable(pa.table({"at": at, "utc": at.cast(pa.timestamp("us", "UTC"))}))
+    assert "a timestamp of the zone Asia/Tokyo" in lost["at"]
+    assert (made["at"].null_count, made["utc"].null_count) == (1, 0)
 
 
 def test_a_type_that_arrow_has_not_is_refused():

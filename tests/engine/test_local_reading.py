@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import io
 import random
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -29,7 +30,7 @@ from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark.task_files import TaskFiles
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.io.input import input_state
+from tclose_spark.io.input import input_state, sniffing
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.input_state import commit_of
 from tclose_spark.io.input.reading import read_table
@@ -272,6 +273,59 @@ def test_random_csv(spark: SparkSession, tmp_path: Path) -> None:
     assert read > 20
 
 
+OFFICE = "Straße;Ort\nMüller € 1;Köln\n\n;'x'\n"
+
+
+@pytest.mark.parametrize("encoding", [*sniffing.BYTES, "ISO-8859-15", "UTF-16", "UTF-16LE", "UTF-16BE"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_encodings(both: Both, encoding: str, ends: str) -> None:
+    text = OFFICE.replace("\n", ends)
+    if encoding == "windows-1251":
+        text = text.translate({ord(sign): "ж" for sign in "üöß"})
+    text = text.replace("€", "e") if encoding == "IBM850" else text
+    table = both(text.encode(encoding), encoding=encoding, sep=";", header="true")
+    assert table["Ort"].to_pylist() == [text.splitlines()[1].partition(";")[2], "'x'"]
+
+
+def test_bytes_that_an_encoding_does_not_have(both_refuse: Callable[..., str]) -> None:
+    told = both_refuse(b"a,b\n\xfc\x81,1\n\x81,2\n", header="true", encoding="windows-1252")
+    assert told.startswith("column 'a' (2 rows): text is not in windows-1252")
+    assert "byte order mark of UTF-16" in both_refuse("a\n1\n".encode("utf-16"), encoding="windows-1252")
+
+
+def test_columns_without_a_name(both: Both) -> None:
+    assert both(b",a,\n0,x,y\n", header="true").to_pylist() == [{"_0": "0", "a": "x", "_2": "y"}]
+
+
+def test_texts_in_small_strokes(both: Both) -> None:
+    content = "a,b\n'x, ''y''','1'\n'',\"z\"\n"
+    assert both(content, header="true", quote="'").to_pylist() == [{"a": "x, 'y'", "b": "1"}, {"a": None, "b": '"z"'}]
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "written"),
+    [
+        (",", ".", "1.234,50|-0,5|+12|1.234.567|"),
+        (",", "\u00a0", "1\u00a0234,50|-0,5|+12|1\u00a0234\u00a0567|"),
+        (".", "'", "1'234.50|-0.5|+12|1'234'567|"),
+    ],
+)
+def test_marks_in_numbers(both: Both, decimal: str, thousands: str, written: str) -> None:
+    texts = [*written.split("|"), "01.234,5", "1.23.45", "x,5", "12.12.2020"]
+    content = "a;b\n" + "".join(f"{text};1\n" for text in texts)
+    table = both(content, sep=";", header="true", decimal=decimal, thousands=thousands)
+    assert table["a"].to_pylist() == ["1234.50", "-0.5", "+12", "1234567", None, *texts[5:]]
+
+
+def test_lines_around_a_table_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8")
+    source = Input(path=str(file), format="csv", options={"skip_rows": "3", "skip_footer": "2", "header": "true"})
+    for block in (3, 1 << 20):
+        monkeypatch.setattr(csv_files, "BLOCK", block)
+        assert locally(source).to_pylist() == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
+
+
 # --- types that are inferred from CSV
 
 INFER = {"header": "true", "inferSchema": "true"}
@@ -443,7 +497,6 @@ def test_parquet_that_is_said_to_be_csv(both_refuse: Callable[..., str]) -> None
         b'a,b\n"x\ny",1\n',
         b"a,b\r1,2\r",
         b"a,A\n1,2\n",
-        b"a,\n1,2\n",
         b"a,_c1\n1,2\n",
         b"a,b\x01\n1,2\n",
         b'a,b\n"x',
@@ -468,9 +521,13 @@ def test_empty_texts_in_quotes_beside_a_word_for_missing_need_spark(needs_spark:
     assert "input.options.nullValue" in needs_spark(b"a,b\n1,2\n", header="true", nullValue="\u00fc")
 
 
-@pytest.mark.parametrize("option", ["inferSchema", "quote", "multiLine", "encoding", "sep", "header"])
+@pytest.mark.parametrize("option", ["inferSchema", "quote", "multiLine", "sep", "header"])
 def test_options_that_need_spark(needs_spark: Callable[..., str], option: str) -> None:
     assert "input.options" in needs_spark(b"a,b\n1,2\n", **{option: "windows-1252"})
+
+
+def test_an_encoding_of_java_alone_needs_spark(needs_spark: Callable[..., str]) -> None:
+    assert "input.options.encoding: it is x-MacRoman" in needs_spark(b"a,b\n1,2\n", encoding="x-MacRoman")
 
 
 @pytest.mark.parametrize("name", ["people.csv.bz2", "peo[p]le.csv"])
@@ -724,6 +781,39 @@ def test_columns_in_another_order_or_case_are_the_same(
     _, table = by_spark(spark, Input(path=str(tmp_path / "people"), format="parquet"))
     assert table.num_rows == 2
     assert not any(column.null_count for column in table.columns)
+
+
+def test_intervals_of_pandas_are_texts(both: Both, tmp_path: Path) -> None:
+    ages = pd.Series([21, 35, None])
+    cuts = [pd.cut(ages, [20, 30, 40], right=side) for side in (True, False)]
+    frame = pd.DataFrame({f"i{place}": pd.arrays.IntervalArray(cut) for place, cut in enumerate(cuts)})
+    frame.assign(name=["a", "b", "b"]).to_parquet(tmp_path / "people.parquet")
+    table = both(None, "people.parquet", "parquet")
+    assert table["i0"].to_pylist() == ["(20.0, 30.0]", "(30.0, 40.0]", None]
+    assert table["i1"].to_pylist() == ["[20.0, 30.0)", "[30.0, 40.0)", None]
+
+
+def test_times_of_a_zone_are_unreadable(both: Both, tmp_path: Path) -> None:
+    at = pa.array([MOMENT], pa.timestamp("us", "Europe/Berlin"))
+    pq.write_table(pa.table({"at": at, "age": [1]}), tmp_path / "people.parquet")
+    told = why_unreadable(both(None, "people.parquet", "parquet").schema.field("at"))
+    assert "a timestamp of the zone Europe/Berlin" in told
+
+
+def test_spark_takes_from_this_process_what_it_does_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Title\nage;sex\n1,5;f\nTotal;9\n")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("a.csv", "age;sex\n1,5;f\n")
+    pd.DataFrame({"age": [1.5], "sex": ["f"]}).to_excel(tmp_path / "a.xlsx", index=False)
+    how = {"header": "true", "inferSchema": "true"}
+    inputs: dict[str, dict[str, Any]] = {
+        "a.csv": {"format": "csv", "options": {**how, "skip_rows": "1", "skip_footer": "1"}},
+        "a.zip": {"format": "csv", "options": how},
+        "a.xlsx": {"format": "excel"},
+    }
+    for name, about in inputs.items():
+        table = sources.read_table(spark, Input(path=str(tmp_path / name), **about))
+        assert collect(table).to_pylist() == [{"age": 1.5, "sex": "f"}]
 
 
 # --- Delta

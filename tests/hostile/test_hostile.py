@@ -35,7 +35,6 @@ RELEASED = Tried("hostile inputs", "odd, and released", [name for name, case in 
 
 
 LONG = {"CSV: lines that end with CR", "CSV: doubled quotes", "hierarchy: a million lines"}
-LONG |= {f"CSV: {name} with its encoding" for name in ("Latin 1", "UTF-16")}
 """What Spark reads, and what is large."""
 
 

@@ -39,12 +39,6 @@ def test_many_names_are_counted_and_what_is_near_is_named() -> None:
     assert instead_of("age", found, ASKED) == "did you mean 'Age'? It has 403 columns"
 
 
-@pytest.mark.parametrize(("separator", "written"), [("\t", r"'\t'"), (";", "';'"), ("|", "'|'")])
-def test_another_separator_is_suggested(separator: str, written: str) -> None:
-    told = instead_of("age", [separator.join(ASKED)], ASKED)
-    assert told == f"it has 1 column, whose fields another character separates: set input.options.sep: {written}"
-
-
 def test_a_header_that_was_not_read_is_suggested() -> None:
     assert "set input.options.header: true" in instead_of("age", ["_c0", "_c1"], ASKED)
 

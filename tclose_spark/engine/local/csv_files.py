@@ -1,17 +1,16 @@
-"""CSV files, read as Spark reads them: RFC 4180 in UTF-8, a record a line. All else needs Spark."""
+"""CSV files, read as Spark reads them: RFC 4180, a record a line. All else needs Spark."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, cast
+from typing import BinaryIO
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +24,9 @@ from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_options import encoding_of, option_of
-from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise
+from tclose_spark.io.input.csv_options import Numerals, encoding_of, lines_left_out, numerals_of, option_of
+from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise, require_mark
+from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.storage.stores import Place, require_answer
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import MALFORMED
@@ -35,12 +35,13 @@ BLOCK = 1 << 22  # bytes that are parsed at once
 PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
-OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue"}
+OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
+OPTIONS |= {"decimal", "thousands", "skip_rows", "skip_footer"}
 PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 WHITE = bytes(range(33))
 MARK = MARKS[0][0]
-QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
+NEWLINE, RETURN = b"\n"[0], b"\r"[0]
 
 
 @dataclass(frozen=True)
@@ -50,60 +51,75 @@ class Dialect:
     header: whether the first line of each file has the names.
     infers: whether columns have the types that Spark infers.
     null: a text that means missing, beside fields without text.
+    numerals: how numbers are written; None as in Python.
     """
 
     separator: bytes
     header: bool
     infers: bool
     null: str = ""
+    quote: bytes = b'"'
+    numerals: Numerals | None = None
 
     def fields(self, line: bytes) -> list[str]:
         """The fields of a line without its end that `_require_plain` accepts."""
         text = line.decode(errors="replace")
         try:
-            return next(csv.reader([text], delimiter=self.separator.decode(), strict=True))
+            return next(
+                csv.reader([text], delimiter=self.separator.decode(), quotechar=self.quote.decode(), strict=True)
+            )
         except csv.Error as error:  # a field of more than 131,072 characters
             raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
 
 
 @dataclass(frozen=True)
 class Part:
-    """The lines of a file that begin in a range of its bytes. A compressed file is one part."""
+    """The lines of a file that begin in a range of its bytes. A file is one part if it is compressed, in another
+    encoding than UTF-8, or has lines at its ends that are no rows.
+
+    above, below: how many lines that are, without blank ones below.
+    """
 
     file: Place
     begin: int
     end: int
+    encoding: str = UTF_8
+    above: int = 0
+    below: int = 0
 
     @property
-    def is_packed(self) -> bool:
-        """Whether the file is compressed."""
-        return is_packed(self.file)
+    def is_whole(self) -> bool:
+        """Whether the file is one part."""
+        return is_packed(self.file) or self.encoding != UTF_8 or self.above + self.below > 0
 
     def blocks(self) -> Iterator[bytes]:
-        """The lines, some at once, each with its end. The mark of UTF-8 is left out.
+        """The lines, some at once, in UTF-8, each with its end. The mark of UTF-8 is left out.
 
         Raises:
             InputError: if the file is missing or cannot be unpacked.
         """
         where = f"input.path: {self.file.name}"
         try:
-            with opened_lines(self.file) as opened:
-                yield from self._blocks(opened)
+            with opened_lines(self.file, self.encoding) as opened:
+                blocks = self._blocks(opened)
+                yield from _without_last(blocks, self.below) if self.below else blocks
         except FileNotFoundError:
             raise problems.gone(where) from None
         except EOFError:
             raise problems.truncated(where) from None
-        except (OSError, zlib.error) as error:
+        except UnicodeError:
+            raise InputError(f"{where} does not begin as {self.encoding} does; set input.options.encoding") from None
+        except (OSError, zlib.error, BadZipFile, NotImplementedError) as error:
             require_answer(error, self.file)
             raise problems.damaged(where) from None
 
     def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
-        place = self.begin
-        if place:
+        place = self.begin + sum(len(opened.readline()) for _ in range(self.above))
+        if self.begin:
             opened.seek(place - 1)
             place += len(opened.readline()) - 1
-        while self.is_packed or place < self.end:
-            data = opened.read(BLOCK if self.is_packed else min(BLOCK, self.end - place))
+        while self.is_whole or place < self.end:
+            data = opened.read(BLOCK if self.is_whole else min(BLOCK, self.end - place))
             if not data:
                 return
             if not data.endswith(b"\n"):
@@ -116,16 +132,16 @@ class Part:
                 yield data if data.endswith(b"\n") else data + b"\n"
 
 
-def is_packed(file: Place) -> bool:
-    """Whether a file is compressed, by its name."""
-    return file.name.endswith(".gz")
-
-
-@contextmanager
-def opened_lines(file: Place) -> Iterator[BinaryIO]:
-    """The content of a file, unpacked."""
-    with file.open("rb") as content, gzip.open(content) if is_packed(file) else nullcontext(content) as lines:
-        yield cast(BinaryIO, lines)
+def _without_last(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
+    """The blocks without the last lines that are not blank."""
+    held: list[bytes] = []
+    for block in blocks:
+        held += block.splitlines(keepends=True)
+        filled = [place for place, line in enumerate(held) if line.strip(WHITE)]
+        end = filled[-lines] if len(filled) >= lines else 0
+        if end:
+            yield b"".join(held[:end])
+        held = held[end:]
 
 
 def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
@@ -136,7 +152,8 @@ def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Cou
         NeedsSparkError: if the options, the header or the first lines of a file need Spark.
     """
     dialect = _dialect(source)
-    heads = {file: head for file in files if (head := _head(file, dialect)) is not None}
+    wholes = [_whole(file, source) for file in files]
+    heads = {whole: head for whole in wholes if (head := _head(whole, dialect, source)) is not None}
     if not heads:
         raise problems.empty_csv(source)
     found = [dialect.fields(head) for head in heads.values()]
@@ -145,12 +162,13 @@ def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Cou
         raise NeedsSparkError(f"input.path: {source.path} has files of different headers or widths")
     names = found[0] if dialect.header else [f"_c{place}" for place in range(len(found[0]))]
     if dialect.header:
+        names = [name or f"_{place}" for place, name in enumerate(names)]
         _check_names(names, source)
         if dialect.null in names:  # Spark gives the column another name
             raise NeedsSparkError("input.options.nullValue: it is the name of a column")
     if len(names) > MOST_COLUMNS:
         raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
-    parts = [part for file in heads for part in _parts(file)]
+    parts = [part for whole in heads for part in _parts(whole)]
     schema = pa.schema([(name, pa.string()) for name in names])
     if dialect.infers:
         schema = _inferred(parts, schema, dialect)
@@ -173,7 +191,7 @@ def _dialect(source: Input) -> Dialect:
     other = sorted(key for key in source.options if key.lower() not in OPTIONS)
     if other:
         raise NeedsSparkError(f"input.options.{other[0]}: it is an option of Spark's reader")
-    if encoding_of(source) != "UTF-8":
+    if not is_known(encoding_of(source)):
         raise NeedsSparkError(f"input.options.encoding: it is {encoding_of(source)}")
     header, infers = (option_of(source, key).lower() or "false" for key in ("header", "inferSchema"))
     given = option_of(source, "sep", "delimiter")
@@ -186,22 +204,34 @@ def _dialect(source: Input) -> Dialect:
     null = option_of(source, "nullValue")
     if not null.isascii():
         raise NeedsSparkError("input.options.nullValue: it has other letters than those of ASCII")
-    return Dialect(separator.encode(), header == "true", infers == "true", null)
+    quote = option_of(source, "quote") or '"'
+    if quote not in ('"', "'"):
+        raise NeedsSparkError("input.options.quote: it is another sign than one or two small strokes")
+    return Dialect(separator.encode(), header == "true", infers == "true", null, quote.encode(), numerals_of(source))
 
 
-def _parts(file: Place) -> list[Part]:
-    size = file.stat().st_size
-    whole = Part(file, 0, size)
-    return [whole] if whole.is_packed else [Part(file, at, min(at + PART, size)) for at in range(0, size, PART)]
+def _whole(file: Place, source: Input) -> Part:
+    above, below = (lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
+    return Part(file, 0, file.stat().st_size, encoding_of(source), above, below)
 
 
-def _head(file: Place, dialect: Dialect) -> bytes | None:
+def _parts(whole: Part) -> list[Part]:
+    if whole.is_whole:
+        return [whole]
+    return [Part(whole.file, at, min(at + PART, whole.end)) for at in range(0, whole.end, PART)]
+
+
+def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
     """A file's first line; None if it has only blank lines."""
+    file = whole.file
     if PACKED.search(file.name):
         raise NeedsSparkError(f"input.path: {file.name} is compressed")
     with file.open("rb") as opened:
-        what = recognise(opened.read(SAMPLE), is_packed=is_packed(file))
-    for block in Part(file, 0, file.stat().st_size).blocks():
+        start = opened.read(SAMPLE)
+    require_mark(start, source)
+    is_wide = whole.encoding.startswith(("UTF-16", "UTF-32"))  # its first bytes look like what they are
+    what = None if is_wide else recognise(start, is_packed=is_packed(file))
+    for block in whole.blocks():
         line = _first_line(block)
         if line is None:
             continue
@@ -244,20 +274,20 @@ def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
     if lines.count(b"\r") != lines.count(b"\r\n"):
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
-    if b"\0" in lines and b'"' in lines:
+    if b"\0" in lines and dialect.quote in lines:
         raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")
-    if b'"' in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect.separator[0]):
+    if dialect.quote in lines and not _are_plain(np.frombuffer(b"\n" + lines, np.uint8), dialect):
         raise NeedsSparkError(
             f"input.path: {file} has a quote inside an unquoted field, text after a closing quote, or a line break "
             "inside quotes"
         )
 
 
-def _are_plain(lines: npt.NDArray[np.uint8], separator: int) -> bool:
+def _are_plain(lines: npt.NDArray[np.uint8], dialect: Dialect) -> bool:
     """Whether every other quote opens a field, those between close it, and two in a row inside a field are one. The
     first byte is a line feed.
     """
-    quotes = np.flatnonzero(lines == QUOTE)
+    quotes, separator = np.flatnonzero(lines == dialect.quote[0]), dialect.separator[0]
     if len(quotes) % 2:
         return False
     opening, closing = quotes[0::2], quotes[1::2]
@@ -281,7 +311,7 @@ def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> It
                 continue
             block, awaits_header = block[block.index(line) + len(line) :], False
         _require_plain(block, dialect, part.file.name)
-        if dialect.null and b'""' in block:  # with a nullValue, Spark reads it as an empty text
+        if dialect.null and 2 * dialect.quote in block:  # with a nullValue, Spark reads it as an empty text
             raise NeedsSparkError(f"input.path: {part.file.name} has empty texts in quotes beside a nullValue")
         lines = BLANK.sub(b"", b"\n" + block)
         if lines == b"\n":
@@ -309,7 +339,9 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
     table = arrow_csv.read_csv(
         pa.BufferReader(lines),
         arrow_csv.ReadOptions(use_threads=False, block_size=len(lines) + 1, column_names=schema.names),
-        arrow_csv.ParseOptions(delimiter=dialect.separator.decode(), invalid_row_handler=skip),
+        arrow_csv.ParseOptions(
+            delimiter=dialect.separator.decode(), quote_char=dialect.quote.decode(), invalid_row_handler=skip
+        ),
         arrow_csv.ConvertOptions(
             check_utf8=False,
             column_types=dict.fromkeys(schema.names, pa.string()),
@@ -325,5 +357,13 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
             array = pa.array([None if v is None else v.encode("latin-1") for v in array.to_pylist()], pa.binary())
         if may_hold_nul or not is_text:
             array = text_of(array, field.name, counts, may_hold_nul)
+        array = _plain_numbers(array, dialect.numerals) if dialect.numerals else array
         columns.append(array if field.type == pa.string() else typed(array, field.type))
     return pa.table(columns, schema), len(malformed)
+
+
+def _plain_numbers(texts: pa.Array, numerals: Numerals) -> pa.Array:
+    """Texts in which numbers are written as in Python."""
+    are_numbers = pc.match_substring_regex(texts, numerals.pattern)
+    digits = pc.replace_substring(texts, numerals.thousands, "") if numerals.thousands else texts
+    return pc.if_else(are_numbers, pc.replace_substring(digits, numerals.decimal, "."), texts)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, text_of
 from tclose_spark.io.input import problems
+from tclose_spark.io.input.intervals import brackets_of, interval_texts
 from tclose_spark.io.storage.stores import Place, opened, require_answer
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import (
@@ -117,7 +118,9 @@ class ParquetFile:
             return pa.repeat(self.constants[one.name], batch.num_rows)
         if one.name not in batch.schema.names:
             return pa.nulls(batch.num_rows, one.type)
-        column = batch[one.name]
+        column, brackets = batch[one.name], brackets_of(batch.schema.field(one.name))
+        if brackets:
+            return interval_texts(column, brackets)
         if is_coded and pa.types.is_dictionary(column.type):
             held = shortened(column) if has_others(column) else column
             damaged: Counts = Counter()
@@ -226,7 +229,7 @@ def _dictionaries(metadata: pq.FileMetaData, groups: Sequence[int], names: Seque
     """
     if not (metadata.created_by or "").startswith(WRITERS):
         return set()
-    found = set(names)
+    found = set(names) & {metadata.schema.column(place).path for place in range(metadata.num_columns)}
     for group in map(metadata.row_group, groups):
         for place in range(group.num_columns):
             chunk = group.column(place)
@@ -300,6 +303,8 @@ def _as_told(found: pa.Field, told: Any, file: str) -> pa.Field:
 
 def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
     """A column as Spark reads it. column: its first leaf in the file's schema."""
+    if brackets_of(one):
+        return pa.field(one.name, pa.string())
     if pa.types.is_nested(one.type):
         _require_names(one, one.type, file)
         return unsupported_field(one.name, type_name(one))
@@ -315,8 +320,8 @@ def _field(one: pa.Field, column: Any, file: str) -> pa.Field:
         raise problems.type_of_no_engine(f"input.path: {file}", one.name, one.type)
     if kind is None:
         raise NeedsSparkError(f"input.path: {file} has column {one.name!r} of type {one.type}")
-    lost = {UNREADABLE: problems.NANOSECONDS.encode()} if logical.get("timeUnit") == "nanoseconds" else None
-    return pa.field(one.name, kind, metadata=lost)
+    why = problems.NANOSECONDS if logical.get("timeUnit") == "nanoseconds" else problems.of_zone(one.type)
+    return pa.field(one.name, kind, metadata={UNREADABLE: why.encode()} if why else None)
 
 
 def _require_names(column: pa.Field, kind: pa.DataType, file: str) -> None:

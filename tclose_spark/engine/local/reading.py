@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from zipfile import BadZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,9 +18,12 @@ from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkE
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
 from tclose_spark.engine.protocol import OpenedTable
+from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
+from tclose_spark.io.input.office_files import READERS, read_file
 from tclose_spark.io.input.states import PATTERN, Commit, state_of_files, walk, walked
+from tclose_spark.io.input.text_files import opened_lines
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path, place_of
 from tclose_spark.io.storage.stores import Place, in_order, is_on_store, opened
@@ -152,16 +156,22 @@ def _read(
         if source.path not in session.views:
             raise NeedsSparkError(f"input.path: {source.path} is a table of a catalog")
         found = session.views[source.path]
-        table = found if isinstance(found, LocalTable) else frame_table(session, found)
-        return table.schema, [partial(_frame_rows, part) for part in table.partitions], None
+        return *_held(found if isinstance(found, LocalTable) else frame_table(session, found)), None
     path = place_of_input(source)
     if not path.exists():
         raise problems.missing(source)
+    if source.format in READERS:
+        return *_held(frame_table(session, read_file(path, source))), None
     if source.format == "csv":
         return *csv_files.read_csv(_files(path, source), source), None
     schema, files = open_files(path, source, version)
     parts_of = partial(parquet_files.partitions_of, files)
     return schema, parts_of(schema), parts_of
+
+
+def _held(table: LocalTable) -> tuple[pa.Schema, list[Counting]]:
+    """(columns, partitions) of a table in memory."""
+    return table.schema, [partial(_frame_rows, part) for part in table.partitions]
 
 
 def open_files(
@@ -231,9 +241,9 @@ def count_rows(source: Input, most: int) -> int:
     for file in in_order(file for file, _ in walk(place_of(source.path))):
         if rows > most:
             break
-        with suppress(OSError, EOFError, zlib.error, pa.ArrowException):
+        with suppress(OSError, EOFError, zlib.error, BadZipFile, InputError, pa.ArrowException):
             if source.format == "csv":
-                with csv_files.opened_lines(file) as lines:
+                with opened_lines(file) as lines:
                     while rows <= most and (block := lines.read(1 << 22)):
                         rows += block.count(b"\n")
             else:

@@ -9,21 +9,27 @@ from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tclose_spark.engine.local import reading as local_reading
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark.tables import arrow_schema
 from tclose_spark.engine.spark.task_files import TaskFiles, frame_of, opened_by_tasks
 from tclose_spark.engine.tables import errors_of_tasks
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import reading
+from tclose_spark.io.input.csv_options import is_read_here
 from tclose_spark.io.input.frames import as_dataframe
 from tclose_spark.io.input.input_state import commit_of as commit_of
 from tclose_spark.io.input.input_state import input_state as input_state
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.spark import damaged_text
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
 
 
 def read_table(session: SparkSession, source: Input, version: int | None, columns: Sequence[str] | None) -> Any:
-    """See `engine.sources`. Tasks open its files if they may."""
+    """See `engine.sources`. Tasks open its files if they may. This process reads what Spark does not."""
+    if is_read_here(source):
+        return as_dataframe(session, local_reading.read_table(LocalSession(), source, columns=columns).collect())
     frame = reading.read_table(session, source, version)
     return opened_by_tasks(frame, arrow_schema(frame), source, version, columns)
 
@@ -74,4 +80,5 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
 
 
 def _source_table(opened: OpenedTable) -> damaged_text.SourceTable:
-    return damaged_text.SourceTable(frame_of(cast(DataFrame, opened.table)), opened.source, opened.columns)
+    source = completed(opened.source, opened.columns)
+    return damaged_text.SourceTable(frame_of(cast(DataFrame, opened.table)), source, opened.columns)

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.problems import not_of_spark
+from tclose_spark.io.input.intervals import brackets_of, interval_texts
+from tclose_spark.io.input.problems import not_of_spark, of_zone
 
 WIDER = {
     pa.uint8(): pa.int16(),
@@ -70,7 +71,7 @@ def as_arrow(table: Any) -> pa.Table:
 def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
     """(the table with the types that Spark reads, why the values of a column could not be had): such a column is empty.
 
-    Categories become their values, times in nanoseconds those in microseconds where nothing is lost.
+    Categories become their values, intervals texts, times in nanoseconds those in microseconds where nothing is lost.
 
     >>> made, lost = readable(pa.table({"sex": pa.array(["f", "m"]).dictionary_encode()}))
     >>> str(made.schema.field("sex").type), lost
@@ -78,9 +79,10 @@ def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
     """
     columns: dict[str, pa.ChunkedArray] = {}
     lost: dict[str, str] = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    for field, name, column in zip(table.schema, table.column_names, table.columns, strict=True):
         try:
-            columns[name] = _readable(column)
+            brackets = brackets_of(field)
+            columns[name] = interval_texts(column, brackets) if brackets else _readable(column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
             columns[name] = pa.chunked_array([pa.nulls(len(column), pa.string())])
             lost[name] = _why(column.type)
@@ -90,11 +92,16 @@ def readable(table: pa.Table) -> tuple[pa.Table, dict[str, str]]:
 def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column in a type that Spark reads. Raises pyarrow's errors if there is no such type."""
     if pa.types.is_dictionary(column.type):
-        chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(chunks, WIDER.get(column.type.value_type, column.type.value_type))
+        kind = column.type.value_type
+        brackets = brackets_of(pa.field("", kind))
+        values = [interval_texts(c.dictionary, brackets) if brackets else _plain(c.dictionary) for c in column.chunks]
+        chunks = [each.take(chunk.indices) for each, chunk in zip(values, column.chunks, strict=True)]
+        column = pa.chunked_array(chunks, pa.string() if brackets else WIDER.get(kind, kind))
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     kind = column.type
+    if of_zone(kind):
+        raise pa.ArrowTypeError("a release has no zone")
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", kind.tz))  # safe: an error where it would lose digits
     if pa.types.is_decimal256(kind):
@@ -111,6 +118,8 @@ def _plain(values: Any) -> Any:
 
 def _why(kind: pa.DataType) -> str:
     """Why a column's values are unreadable, as the end of a message."""
+    if of_zone(kind):
+        return of_zone(kind)
     if pa.types.is_timestamp(kind):
         return (
             "a timestamp in nanoseconds, which Spark does not have; round it to microseconds (pandas: "

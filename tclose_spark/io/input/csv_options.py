@@ -3,15 +3,76 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.io.input.text_files import is_zip
 from tclose_spark.runfile.spec import Input
+
+THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
+"""What may stand between groups of three digits."""
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How numbers are written: the decimal mark, and the mark of thousands if there is one.
+
+    >>> german = Numerals(",", ".")
+    >>> [bool(re.search(german.pattern, text)) for text in ("1.234,50", "12", "-0,5", "1.23", "01.234")]
+    [True, True, True, False, False]
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """What a number matches (RE2, Java, Python)."""
+        groups = rf"[1-9][0-9]{{0,2}}([{self.thousands}][0-9]{{3}})+|" if self.thousands else ""
+        return rf"^[+-]?({groups}[0-9]+)([{self.decimal}][0-9]+)?$"
+
+
+def numerals_of(source: Input) -> Numerals | None:
+    """How numbers are written; None if as in Python.
+
+    Raises:
+        ConfigurationError: naming an option with another mark.
+    """
+    decimal, thousands = option_of(source, "decimal") or ".", option_of(source, "thousands")
+    for key, mark, marks in (("decimal", decimal, (".", ",")), ("thousands", thousands, ("", *THOUSANDS))):
+        if mark not in marks:
+            raise ConfigurationError(f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}")
+    if decimal == thousands:
+        raise ConfigurationError(f"input.options.thousands: {thousands!r} is the decimal mark; expected another")
+    return None if (decimal, thousands) == (".", "") else Numerals(decimal, thousands)
+
+
+def lines_left_out(source: Input, key: str) -> int:
+    """The lines that `skip_rows` or `skip_footer` leaves out.
+
+    Raises:
+        ConfigurationError: if it is no number of lines.
+    """
+    given = option_of(source, key) or "0"
+    if not re.fullmatch("[0-9]{1,6}", given):
+        raise ConfigurationError(f"input.options.{key}: {given!r}; expected a number of lines")
+    return int(given)
+
+
+def is_read_here(source: Input) -> bool:
+    """Whether this process reads the input, also for Spark, whose reader does not have its format or options."""
+    if source.format != "csv":
+        return source.format not in ("parquet", "delta", "table")
+    left_out = any(lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
+    infers = option_of(source, "inferSchema").lower() == "true"
+    return is_zip(source.path) or left_out or (infers and numerals_of(source) is not None)
 
 
 def csv_options(source: Input) -> dict[str, str]:
     """The options, with those that the encoding needs. Lines end at a byte 10, which UTF-16 also has inside
     characters.
     """
-    options = {"escape": '"', **source.options}
+    options = {"escape": option_of(source, "quote") or '"', **source.options}
     wide = encoding_of(source).startswith(("UTF-16", "UTF-32"))
     return {"multiLine": "true", **options} if wide and not option_of(source, "lineSep") else options
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
@@ -17,11 +18,22 @@ NANOSECONDS = (
 )
 """Why a column of a Parquet file is unreadable."""
 SHOWN = 5  # columns that a message lists
+UTC = (None, "UTC", "Etc/UTC", "GMT", "Z", "+00:00")  # zones of Arrow in which a time is written as in UTC
 
 
 def not_of_spark(kind: object) -> str:
     """Why a column of this type is unreadable."""
     return f"of type {kind}, which Spark does not have; convert it to plain values, or leave the column out"
+
+
+def of_zone(kind: Any) -> str:
+    """Why a column of a type of Arrow is unreadable, if it has times of a zone, which a release would show in UTC."""
+    if getattr(kind, "tz", None) in UTC:
+        return ""
+    return (
+        f"a timestamp of the zone {kind.tz}, which a release would show in UTC and without a zone; convert it (pandas: "
+        ".dt.tz_localize(None) for times of that zone, .dt.tz_convert('UTC') for UTC), or leave the column out"
+    )
 
 
 def missing(source: Input) -> InputError:

@@ -6,22 +6,26 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import is_missing
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.loading import resolve
-from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.spec import Format, Input
 
-FORMATS = ("csv", "parquet", "delta", "table")
+FORMATS = get_args(Format)
 ENDINGS = {
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".txt": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".delta": "delta",
+    "csv": (".csv", ".csv.gz", ".txt", ".tsv", ".tab", ".zip", ".gz"),
+    "parquet": (".parquet",),
+    "delta": (".delta",),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    "stata": (".dta",),
+    "spss": (".sav", ".zsav", ".por"),
+    "sas": (".sas7bdat", ".xpt"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "feather": (".feather", ".arrow"),
+    "orc": (".orc",),
 }
 
 
@@ -60,20 +64,22 @@ def _option(text: str) -> tuple[str, str]:
 
 
 def guess_format(path: str) -> str:
-    """What a table is by its path: csv or parquet by its ending, delta by its log; else parquet where it exists, and
+    """What a table is by its path: by its ending, delta by its log; else csv if it is a file, parquet if a folder, and
     else the name of a table in the catalog.
 
     >>> guess_format("people.CSV"), guess_format("s3://bucket/people"), guess_format("census.people")
     ('csv', 'delta', 'table')
     """
     bare = path.rstrip("/").lower()
-    for ending, kind in ENDINGS.items():
-        if bare.endswith(ending):
+    for kind, endings in ENDINGS.items():
+        if bare.endswith(endings):
             return kind
     if (Path(path) / LOGS).is_dir():
         return "delta"
     if Path(path).is_dir():
         return "csv" if any(Path(path).glob("*.csv")) else "parquet"
+    if Path(path).is_file():
+        return "csv"
     return "delta" if "/" in path else "table"
 
 

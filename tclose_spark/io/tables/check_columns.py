@@ -126,7 +126,8 @@ def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bo
 
 def plain_name(name: str) -> str:
     """A name that Delta can hold, for one that it cannot."""
-    return re.sub(r"[ ,;{}()\n\t=]+", "_", name).strip("_") or "column"
+    plain = re.sub(r"[ ,;{}()\n\t=]+", "_", name)
+    return name if plain == name else plain.strip("_") or "column"
 
 
 def check_readable(field: pa.Field) -> None:

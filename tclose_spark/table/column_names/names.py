@@ -14,7 +14,6 @@ from tclose_spark.table.domains import number
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
 NEAR = 0.7  # difflib's ratio from which a name may be what was meant
-SEPARATORS = {"\t": r"'\t'", ";": "';'", "|": "'|'", ",": "','"}
 
 
 def is_name(text: str) -> bool:
@@ -45,7 +44,7 @@ def instead_of(column: str, columns: Sequence[str], expected: Collection[str]) -
     columns that the table should have.
     """
     if not are_names(columns, expected):
-        return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns, expected)}"
+        return f"it has {len(columns)} column{'' if len(columns) == 1 else 's'}{_why_not(columns)}"
     has = f"it has {', '.join(columns)}" if len(columns) <= MOST_NAMES else f"it has {len(columns)} columns"
     near = _nearest(column, columns)
     return f"{near} {has[0].upper()}{has[1:]}" if near else has
@@ -99,14 +98,10 @@ def shown(place: int, name: str) -> str:
     return f"column {name!r}" if is_name(name) else f"column number {place + 1}"
 
 
-def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
+def _why_not(columns: Sequence[str]) -> str:
     """The likely reason why a table has none of the columns."""
     if not columns:
         return ""
-    for separator, written in SEPARATORS.items():
-        parts = {part.strip().strip('"').lower() for name in columns for part in name.split(separator)}
-        if any(separator in name for name in columns) and not parts.isdisjoint(name.lower() for name in expected):
-            return f", whose fields another character separates: set input.options.sep: {written}"
     if all(name == f"_c{i}" for i, name in enumerate(columns)):
         return ", read without a header: set input.options.header: true"
     return (
@@ -116,4 +111,4 @@ def _why_not(columns: Sequence[str], expected: Collection[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return number(text.strip()) is not None
+    return not text.startswith("_") and number(text.strip()) is not None  # `_0` is a column without a name

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, FIRST, LAST, MICROSECOND, Calendar, write_moment
+from tclose_spark.table.hierarchies.hierarchy import WHOLE
 from tclose_spark.table.writing import write_number
 
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
@@ -61,9 +62,9 @@ def judged_values(values: pa.Array, settings: QuasiIdentifier | SensitiveAttribu
     """A quasi-identifier or sensitive attribute with one form for every value.
 
     A numeric quasi-identifier is an int64 or a double. Text that is not a number becomes missing, and a float is the
-    number of its shortest text, so 0.3 stays 0.3. Dates are days and times microseconds since 1970. A categorical
-    one, or one with a hierarchy, is a text. A sensitive attribute keeps its type. Texts that a column's options merge
-    are equal from here on.
+    number of its shortest text, so 0.3 stays 0.3. Dates are days and times microseconds since 1970. A categorical one,
+    or one with a hierarchy, is a text. With a hierarchy file, type: numeric makes 25.0 the leaf 25. A sensitive
+    attribute keeps its type. Texts that a column's options merge are equal from here on.
     """
     values = plain(values)
     if settings.text is not None and settings.text != Text() and pa.types.is_string(values.type):
@@ -75,7 +76,8 @@ def judged_values(values: pa.Array, settings: QuasiIdentifier | SensitiveAttribu
         values = _moment_codes(values, settings.calendar, settings.date_format)
         return values if settings.is_numeric else _written(values, write)
     if not settings.reads_numbers:
-        return as_text(values)
+        texts = as_text(values)
+        return pc.replace_substring_regex(texts, WHOLE, r"\1") if settings.type == "numeric" else texts
     return _numbers(values) if settings.is_numeric else _written(_numbers(values), write_number)
 
 

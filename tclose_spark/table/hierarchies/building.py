@@ -74,7 +74,11 @@ def settings_of(attributes: Attributes, name: str) -> QuasiIdentifier | Sensitiv
 
 
 def with_missing(tree: Hierarchy, settings: QuasiIdentifier | SensitiveAttribute, key: str) -> Hierarchy:
-    """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing: leaf`."""
+    """The hierarchy, with a leaf for missing values of a sensitive attribute that has `missing: leaf`; with numbers as
+    leaves of a quasi-identifier that has `type: numeric`.
+    """
+    if isinstance(settings, QuasiIdentifier) and settings.type == "numeric":
+        return tree.of_numbers(key)
     leaf = isinstance(settings, SensitiveAttribute) and settings.missing == "leaf"
     return tree.with_missing(key) if leaf else tree
 

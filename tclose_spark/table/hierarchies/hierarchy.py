@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.table.arrays import IntArray
 
 ROOT = "*"
+WHOLE = r"^([+-]?[0-9]+)\.0+$"
+"""A whole number with a point, as a column of floats has it (RE2, Python)."""
 MISSING_LEAF = "(missing)"
 """What a leaf of its own for missing values is called in a hierarchy (see `Hierarchy.with_missing`)."""
 
@@ -104,6 +107,10 @@ class Hierarchy:
     def without_missing(self) -> Hierarchy:
         """The inverse of `with_missing`."""
         return Hierarchy(tuple(path for path in self.paths if path[0] != MISSING_LEAF))
+
+    def of_numbers(self, key: str) -> Hierarchy:
+        """The hierarchy with whole numbers as leaves: 25 for 25.0."""
+        return Hierarchy.build([(re.sub(WHOLE, r"\1", leaf), *above) for leaf, *above in self.paths], key)
 
     @property
     def height(self) -> int:

@@ -1,12 +1,17 @@
 """Hierarchies: what a file may hold, the tree's order, lowest common ancestors."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import CITIES, drawn, tree_rows, trees
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.table.columns.preparing import judged_values
+from tclose_spark.table.domains import categorical_domain
+from tclose_spark.table.hierarchies.building import with_missing
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 WORK = """State-gov;Government;*
@@ -155,3 +160,15 @@ def test_missing_values_are_a_leaf_of_their_own_under_the_root():
         match=r"cities: missing values become the leaf '\(missing\)', which the hierarchy has already",
     ):
         tree.with_missing("cities")
+
+
+@pytest.mark.parametrize(("value", "leaf"), [("25.0", "25"), ("25", "25.0"), ("25.00", "25")])
+def test_a_whole_number_with_a_point_is_the_leaf_without_it(value: str, leaf: str) -> None:
+    settings = QuasiIdentifier(type="numeric", hierarchy="ages.csv")
+    tree = with_missing(Hierarchy.parse(f"{leaf};20-30;*\n007;0-10;*\n", "ages"), settings, "ages")
+    assert tree.leaves == ("25", "007")
+    assert judged_values(pa.array([value, "007", "x.0"]), settings).to_pylist() == ["25", "007", "x.0"]
+    text = QuasiIdentifier(hierarchy="ages.csv")
+    assert judged_values(pa.array([value]), text).to_pylist() == [value]
+    with pytest.raises(InputError, match=r"floats such as 25.0 for 25; set type: numeric, or make them integers"):
+        categorical_domain("age", {"25.0": 3}, Hierarchy.parse("25;20-30;*\n", "ages"))

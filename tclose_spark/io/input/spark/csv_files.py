@@ -14,15 +14,17 @@ from pyspark.sql import types as T
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.csv_options import (
+    Numerals,
     as_bytes,
     csv_options,
     encoding_of,
     how_to_set_encoding,
     is_utf8,
+    numerals_of,
     option_of,
 )
 from tclose_spark.io.input.read_errors import file_name
-from tclose_spark.io.input.signatures import SAMPLE, byte_order_mark, recognise
+from tclose_spark.io.input.signatures import SAMPLE, recognise, require_mark
 from tclose_spark.io.storage.folders import for_spark, local_path, open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
@@ -40,7 +42,7 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
     first = spark.read.options(**options).csv(for_spark(source.path))
     if not first.columns:
         raise problems.empty_csv(source)
-    _check_byte_order_mark(first, source)
+    require_mark(_first_bytes(first), source)
     unnamed = option_of(source, "header").lower() == "true" and _check_header(first, source)
     marked = T.StructType([*first.schema.fields, T.StructField(MALFORMED, T.StringType())])
     options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED, "columnPruning": "false"}
@@ -48,26 +50,38 @@ def read_csv(spark: SparkSession, source: Input) -> DataFrame:
         "true" if unnamed else "false"
     )  # the check of headers against one another fails at a name that is empty
     table = spark.read.options(**options).schema(marked).csv(for_spark(source.path))
+    names = _given_names(first, source) if unnamed else first.columns
+    numerals = numerals_of(source)
     return table.select(
-        *[_empty_as_null(field).alias(field.name) for field in first.schema.fields],
+        *[_value(field, numerals).alias(name) for field, name in zip(first.schema.fields, names, strict=True)],
         quoted(MALFORMED).isNotNull().alias(MALFORMED),
     )
 
 
-def _empty_as_null(field: T.StructField) -> Column:
+def _value(field: T.StructField, numerals: Numerals | None) -> Column:
+    """The values of a column. Empty text is missing, and numbers are written as in Python."""
     column = quoted(field.name)
-    return F.when(column != "", column) if isinstance(field.dataType, T.StringType) else column
+    if not isinstance(field.dataType, T.StringType):
+        return column
+    text = F.when(column != "", column)
+    if numerals is None:
+        return text
+    plain = F.translate(text, numerals.decimal + numerals.thousands, ".")
+    return F.when(text.rlike(numerals.pattern), plain).otherwise(text)
 
 
-def _check_byte_order_mark(table: DataFrame, source: Input) -> None:
-    """Raises InputError if an encoding is set, and the file begins with the mark of another."""
-    encoding = encoding_of(source)
-    mark = byte_order_mark(_first_bytes(table)) if option_of(source, "encoding", "charset") else None
-    if mark is not None and not encoding.startswith(mark):
-        raise InputError(
-            f"input.options.encoding: it is {encoding}, but {source.path} begins with the byte order mark of {mark}; "
-            f"set input.options.encoding: {mark}"
-        )
+def _given_names(table: DataFrame, source: Input) -> list[str]:
+    """The names of columns. One without a name is `_` and its place, which Spark calls `_c` and its place."""
+    first = _first_line(table, source)
+    return [name if first[place] else f"_{place}" for place, name in enumerate(table.columns)]
+
+
+def _first_line(table: DataFrame, source: Input) -> list[str]:
+    """The fields of the first line."""
+    options = {key: value for key, value in csv_options(source).items() if key.lower() not in ("header", "inferschema")}
+    return [
+        str(name or "") for name in table.sparkSession.read.options(**options).csv(for_spark(source.path)).head() or ()
+    ]
 
 
 def _check_header(table: DataFrame, source: Input) -> bool:
@@ -106,9 +120,7 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
     ]
     if len(set(ends)) == len(ends):
         return
-    options = {key: value for key, value in csv_options(source).items() if key.lower() not in ("header", "inferschema")}
-    first = table.sparkSession.read.options(**options).csv(for_spark(source.path)).head()
-    names = [str(name or "").lower() for name in first or ()]
+    names = [name.lower() for name in _first_line(table, source)]
     places = [place + 1 for place, name in enumerate(names) if name and names.count(name) > 1]
     if places:
         listed = " and ".join(str(place) for place in places[: problems.SHOWN])

@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from tclose_spark.io.input import problems
+from tclose_spark.io.input.intervals import brackets_of
 from tclose_spark.io.input.read_errors import READ_ERRORS
 from tclose_spark.io.spark.capabilities import java_of, set_if_allowed, setting
 from tclose_spark.io.storage.folders import for_spark, local_path
@@ -25,8 +27,8 @@ NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
 def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
-    """The table. A column of timestamps in nanoseconds, or of durations in a local file, which Spark does not support,
-    is marked in its metadata.
+    """The table. A column of timestamps in nanoseconds, which Spark does not support, is marked in its metadata; in a
+    local file also one of durations, or of times of a zone.
     """
     reader = spark.read.options(**source.options)
     try:
@@ -42,8 +44,18 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
     schemas = {str(path): schema for path in files if (schema := _schema(path)) is not None}
     if not _merges_schemas(spark, source):
         problems.require_columns_alike({path: schema.names for path, schema in schemas.items()})
-    fields = [field for schema in schemas.values() for field in schema if pa.types.is_duration(field.type)]
-    return _marked(table, {field.name: problems.not_of_spark(field.type) for field in fields})
+    fields = {field.name: field for schema in schemas.values() for field in schema}
+    why = {name: problems.not_of_spark(one.type) for name, one in fields.items() if pa.types.is_duration(one.type)}
+    why |= {name: problems.of_zone(one.type) for name, one in fields.items() if problems.of_zone(one.type)}
+    return _with_intervals(_marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))})
+
+
+def _with_intervals(table: DataFrame, brackets: Mapping[str, str]) -> DataFrame:
+    """The table with columns of intervals as texts (`interval_texts`)."""
+    for name, pair in brackets.items():
+        ends = [quoted(name)[side].cast("string") for side in ("left", "right")]
+        table = table.withColumn(name, F.concat(F.lit(pair[0]), ends[0], F.lit(", "), ends[1], F.lit(pair[1])))
+    return table
 
 
 def _merges_schemas(spark: SparkSession, source: Input) -> bool:

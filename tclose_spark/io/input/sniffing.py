@@ -1,0 +1,305 @@
+"""What a run file leaves open about a text file, found by its first bytes: encoding, separator, quotes, marks in
+numbers, and lines at its ends that are no rows. A given option wins. All that is found is printed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import yaml
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.input.csv_options import THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
+from tclose_spark.io.input.office_files import cells, read_by
+from tclose_spark.io.input.signatures import kind_seen, wide_encoding
+from tclose_spark.io.input.states import PATTERN
+from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
+from tclose_spark.io.storage.folders import local_path
+from tclose_spark.runfile.spec import Input
+
+PREFIX, TAIL, LINES = 1 << 20, 1 << 14, 5000  # bytes and lines that are looked at
+SEPARATORS = (",", ";", "\t", "|")
+BYTES = ("windows-1252", "windows-1250", "windows-1251", "IBM850", "MacRoman")
+"""Encodings of a byte a character, the usual ones first, by names that Python and Java know."""
+STEADY, FIRST = 3, 10  # rows of one width with which a table begins, and those that count most
+BELOW_HEADER = 0.05  # of rows: what a separator is worse by if the table does not begin in the first line
+MOST_BELOW = 20  # lines below a table
+BELOW = re.compile(
+    r"(?i)^\W*((grand |sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
+    r"notes?|anmerkung(en)?|stand)\b"
+)
+"""How a line below a table begins, some of whose other fields are empty."""
+NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
+ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
+QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
+ODD = re.compile(
+    "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
+)
+"""What no word has: capitals after small letters, four letters with accents in a row, letters of two scripts."""
+
+told: ContextVar[Callable[[str], object]] = ContextVar("told", default=warnings.warn)
+"""Takes the lines about what was found."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """A table in lines. above: lines before it. rows: from its first line on, those of its width. quality: for
+    comparison.
+    """
+
+    separator: str
+    quote: str
+    above: int
+    rows: Sequence[Sequence[str]]
+    quality: tuple[float, bool, int]
+
+
+def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = False) -> Input:
+    """The input with the options that were left open, as its first local file has them. `told` takes what was found.
+
+    names: columns that must be there. A file whose first line has one of them has a header.
+    may_leave_out: whether lines at its ends that seem to be no rows are left out.
+
+    Raises:
+        InputError: if there are such lines otherwise, naming the line in which the table seems to begin.
+    """
+    file, start = _first_file(source) if source.format in ("csv", "excel") else (None, b"")
+    if file is None:
+        return source
+    if source.format == "excel":
+        return _told(source, *_sheet(file, source), file, may_leave_out)
+    if not start or kind_seen(start):
+        return source
+    found = {}
+    if not option_of(source, "encoding", "charset") and (encoding := _encoding(start)) != UTF_8:
+        found["encoding"] = encoding
+    encoding = found.get("encoding") or encoding_of(source)
+    above, below = (lines_left_out(source, key) for key in ("skip_rows", "skip_footer"))
+    lines = _lines(start, encoding)[above:] if is_known(encoding) else []
+    held = [place for place, line in enumerate(lines) if line.strip()]
+    end = len(lines) - 1 if len(start) == PREFIX else held[-below] if 0 < below <= len(held) else len(lines)
+    layout = _layout(lines[: min(end, LINES)], source)
+    if layout is not None:
+        found |= dict(_found(layout, file, start, encoding, source, names))
+    return _told(source, layout, found, file, may_leave_out)
+
+
+def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool) -> Input:
+    """The input with these options."""
+    if not found:
+        return source
+    said = []
+    if layout is not None and "skip_rows" in found:
+        said.append(f"the table seems to begin in line {layout.above + 1}")
+    if "skip_footer" in found:
+        said.append(f"{found['skip_footer']} lines below it seem to be a total or notes")
+    if said and not may_leave_out:
+        keys = [f"input.options.{key}: {found[key]}" for key in ("skip_rows", "skip_footer") if key in found]
+        what = f"{', and '.join(said)}; set {' and '.join(keys)} (0 if all lines are rows)"
+        raise InputError(f"input.path: {file.name}: {what}")
+    made = source.model_copy(update={"options": {**source.options, **found}})
+    options = {key: _plain(value) for key, value in made.options.items()}
+    section = {"input": {"path": source.path, "format": source.format, "options": options}}
+    what = "; ".join([f"found {', '.join(found)}", *said])
+    told.get()(f"note: {file.name}: {what}. In a run file:")
+    told.get()(yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)[1:-2])
+    return made
+
+
+def _plain(value: str) -> Any:
+    return {"true": True, "false": False}.get(value, int(value) if value.isdecimal() else value)
+
+
+def _first_file(source: Input) -> tuple[Path | None, bytes]:
+    """(the first local file of an input, the first bytes of its content); none if they cannot be read, which reading
+    reports.
+    """
+    path = local_path(source.path)
+    with suppress(OSError, EOFError, zlib.error, BadZipFile, NotImplementedError):
+        files = (
+            [] if path is None or PATTERN & set(source.path) else sorted(path.iterdir()) if path.is_dir() else [path]
+        )
+        for file in files:
+            if file.is_file() and not file.name.startswith(("_", ".")):
+                with opened_lines(file) if source.format == "csv" else file.open("rb") as lines:
+                    return file, lines.read(PREFIX)
+    return None, b""
+
+
+def _lines(content: bytes, encoding: str) -> list[str]:
+    text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _encoding(start: bytes) -> str:
+    """The encoding of a text. UTF-8 with a few bytes that it does not have stays UTF-8, whose reader reports them."""
+    wide = wide_encoding(start)
+    if wide is not None or start.isascii() or b"\0" in start:
+        return wide or UTF_8
+    text = (start[: start.rindex(b"\n") + 1] if b"\n" in start else start).decode(errors="replace")
+    lost = text.count("\ufffd")
+    if sum(sign > "\x7f" for sign in text) > 2 * lost or not lost:
+        return UTF_8
+    return min(BYTES, key=lambda name: _odd_words(start.decode(name, errors="replace")))
+
+
+def _odd_words(text: str) -> int:
+    """How many words are not ASCII and none of a language. Signs around them are usual."""
+    found = set(re.findall(r"[A-Za-z\x80-\uffff]*[\x80-\uffff][A-Za-z\x80-\uffff]*", text))
+    words = {word.strip("\u00a0\u2018\u2019\u201a\u201c\u201d\u201e\u2013\u2026€§°«»") for word in found} - {""}
+    return sum(not word.isalpha() or ODD.search(word) is not None for word in words)
+
+
+def _layout(lines: Sequence[str], source: Input) -> _Layout | None:
+    """How the lines are a table, by the given separator or the best one."""
+    given = option_of(source, "sep", "delimiter").replace("\\t", "\t")
+    if len(given) > 1:
+        return None
+    quote = option_of(source, "quote") or _quote(lines)
+    header, separators = option_of(source, "header").lower() == "true", [given] if given else SEPARATORS
+    layouts = []
+    for separator in separators:
+        reader, rows, above = csv.reader(lines, delimiter=separator, quotechar=quote), list[tuple[int, list[str]]](), 0
+        with suppress(csv.Error):
+            for fields in reader:
+                rows.append((above, fields))
+                above = reader.line_num
+            layout = _layout_of(rows, separator, quote, header)
+            if layout is not None and (given or len(layout.rows[0]) > 1):
+                layouts.append(layout)
+    return max(layouts, key=lambda one: one.quality, default=None)
+
+
+def _quote(lines: Sequence[str]) -> str:
+    """The sign around texts: a small stroke if most lines have texts in such, and none has two."""
+    marked = sum(1 if QUOTED.search(line) and line.count("'") % 2 == 0 else -1 for line in lines if line.strip())
+    return "'" if marked > 0 and not any('"' in line for line in lines) else '"'
+
+
+def _layout_of(
+    rows: Sequence[tuple[int, Sequence[str]]], separator: str, quote: str, has_header: bool
+) -> _Layout | None:
+    """The table in rows with the numbers of lines above them. Its header has several names, if it has many columns. It
+    begins in the first row if that has all names, even if some next rows are damaged.
+    """
+    rows = [(above, fields) for above, fields in rows if any(map(str.strip, fields))]
+    widths = [len(fields) for _, fields in rows]
+    width = max(Counter(widths).items(), key=lambda one: one[::-1], default=(0, 0))[0]
+    least = 2 if has_header and width > 2 else 1
+    steady = [set(widths[place : place + STEADY]) == {width} for place in range(len(rows))]
+    steady[:1] = [(has_header and widths[0] == width) or steady[0]] if rows else []
+    filled = [len(list(filter(str.strip, fields))) >= least for _, fields in rows]
+    begin = next((place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None)
+    if begin is None:
+        return None
+    last = max(place for place, found in enumerate(widths) if found == width) + 1
+    held = [fields for _, fields in rows[begin:last] if len(fields) == width]
+    first = widths[begin:last][:FIRST]
+    share = min(len(held) / (last - begin), first.count(width) / len(first)) - (BELOW_HEADER if begin else 0)
+    are_names = not any(NUMERAL.fullmatch(text.strip()) for text in held[0])
+    return _Layout(separator, quote, rows[begin][0] if begin else 0, held, (share, are_names, width))
+
+
+def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
+    """The table in a sheet, and the options of a workbook that are not given."""
+    rows, sheets = read_by(cells, file, source)
+    texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
+    layout = _layout_of([*enumerate(texts)], ",", '"', True)
+    found = {} if layout is None else dict(_ends(layout, source, texts))
+    return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
+
+
+def _found(
+    layout: _Layout, file: Path, start: bytes, encoding: str, source: Input, names: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """The options of a layout that are neither given nor the default."""
+    if not option_of(source, "header") and {*names, *source.columns} & {*layout.rows[0]}:
+        yield "header", "true"
+    if layout.separator != "," and not option_of(source, "sep", "delimiter"):
+        yield "sep", layout.separator
+    if layout.quote != '"' and not option_of(source, "quote"):
+        yield "quote", layout.quote
+    end = start if len(start) < PREFIX else b""
+    if not end and not is_packed(file):
+        with file.open("rb") as opened:
+            opened.seek(-TAIL, 2)
+            end = opened.read().partition(b"\n")[2]
+    last = [line for line in _lines(end, encoding) if line.strip()]
+    if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
+        told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
+    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last[-MOST_BELOW:]]))
+    yield from ends.items()
+    if not option_of(source, "decimal") and not option_of(source, "thousands"):
+        rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
+        numerals = _numerals([*zip(*rows, strict=True)], layout.separator)
+        if numerals is None:
+            told.get()(
+                f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
+                "input.options.thousands or decimal"
+            )
+        elif numerals != Numerals():
+            yield "decimal", numerals.decimal
+            if numerals.thousands:
+                yield "thousands", numerals.thousands
+
+
+def _fields(line: str, layout: _Layout) -> list[str]:
+    """The fields of one of the last lines; none if a field of it may have begun before."""
+    is_whole = line.count(layout.quote) % 2 == 0
+    return next(csv.reader([line], delimiter=layout.separator, quotechar=layout.quote), []) if is_whole else []
+
+
+def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """The lines above and below a table, if they are not given. last: some of the last lines.
+
+    A line below has another width and one text, or empty fields and a text that begins as a total or a note does.
+    """
+    if layout.above and not option_of(source, "skip_rows"):
+        yield "skip_rows", str(layout.above)
+    below, width = 0, len(layout.rows[0])
+    for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
+        texts = [text for text in fields if text.strip()]
+        is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
+        is_total = (len(fields) != width or len(texts) < width) and any(map(BELOW.match, texts))
+        if width < 2 or not (is_note or is_total):
+            break
+        below += 1
+    if below and not option_of(source, "skip_footer"):
+        yield "skip_footer", str(below)
+
+
+def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
+    forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
+    left, plain = {*forms}, re.compile(Numerals().pattern)
+    for column in columns:
+        texts = {text.strip() for text in column if text.strip()}
+        if not texts or not all(map(NUMERAL.fullmatch, texts)):
+            continue
+        if all(map(plain.match, texts)):
+            if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
+                left -= {form for form in forms if form.thousands == "."}
+            continue
+        fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
+            continue  # a few texts among numbers
+        if len({*map(len, texts)}) == 1:  # such as telephone numbers
+            fits -= {form for form in fits if form.thousands.isspace()}
+        if fits:
+            left &= fits
+    if len(left) == len(forms) or not left or left & {Numerals()}:
+        return Numerals()
+    if len({form.decimal for form in left}) > 1 and separator == ",":
+        return None
+    return next(form for form in forms if form in left)

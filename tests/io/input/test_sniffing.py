@@ -1,0 +1,165 @@
+"""What is found in a text file without options."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclose_spark.errors import InputError
+from tclose_spark.io.input.sniffing import completed, told
+from tclose_spark.runfile.spec import Input
+
+HEADER = "age;sex;town;income"
+ROWS = [f"{20 + i};{'fm'[i % 2]};Köln;{i}.{100 + i},5{i % 10}" for i in range(1, 9)]
+GERMAN = "\n".join([HEADER, *ROWS]) + "\n"
+FOUND = {"sep": ";", "decimal": ",", "thousands": "."}
+
+
+@pytest.fixture
+def find(tmp_path: Path) -> Any:
+    """`find(text, encoding, given options)`: (the options that were found, the lines that were printed)."""
+
+    def run(text: str | bytes, written: str = "utf-8", name: str = "a.csv", names: Any = (), **given: str) -> Any:
+        file = tmp_path / name
+        file.write_bytes(text if isinstance(text, bytes) else text.encode(written))
+        lines: list[str] = []
+        token = told.set(lines.append)
+        try:
+            made = completed(Input(path=str(file), format="csv", options=given), names, may_leave_out=True)
+        finally:
+            told.reset(token)
+        assert bool(lines) == (made.options != given) or "commas" in lines[0] or "zone" in lines[0]
+        assert not any("Köln" in line for line in lines)
+        return {key: value for key, value in made.options.items() if key not in given}, lines
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "age,sex\n31,f\n32,m\n",
+        "\ufeffage,sex\n31,männlich\n32,m\n",
+        "age\n31\n32\n",
+        "age,at\n31,1.5\n32,1.234\n",
+        'age,name\n31,"a;b;c"\n32,"a;b;c"\n',
+        "age,sex\n31\n32,m\n33,f,x\n34,m\n",
+        "age,sex\n31,\n,\n",
+        "31,f\n32,m\n",
+        "",
+        "\n",
+        '"',
+        "a,b\n1,2\n3",
+        "a,b\n\0,2\n",
+        'age,sex\n31,f\n32,m\n"31,5",m\n',
+    ],
+)
+def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
+    assert find(text, header="true") == ({}, [])
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "IBM850", "UTF-16", "UTF-16LE", "UTF-16BE"])
+def test_an_encoding_is_found(find: Any, encoding: str) -> None:
+    found, lines = find(GERMAN, encoding, header="true")
+    assert found == {"encoding": encoding, **FOUND}
+    assert "found encoding, sep, decimal, thousands" in lines[0]
+    assert f"options: {{header: true, encoding: {encoding}, sep: ;, decimal: ',', thousands: .}}" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("windows-1250", "Łódź Gdańsk Żywiec Świętochłowice"),
+        ("windows-1251", "Москва Казань Тула"),
+        ("MacRoman", "Käse Müller Größe"),
+    ],
+)
+def test_other_encodings_are_found_by_their_words(find: Any, encoding: str, words: str) -> None:
+    assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {"encoding": encoding}
+
+
+def test_utf_8_with_a_damaged_byte_stays_utf_8(find: Any) -> None:
+    assert find("a,b\nKöln,1\nKöln,2\n".encode() + b"K\xf6ln,3\n")[0] == {}
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_a_separator_is_found(find: Any, sep: str) -> None:
+    assert find(f"a{sep}b\n1,5{sep}2,5\n1,7{sep}x, y\n")[0] == {"sep": sep, "decimal": ","}
+
+
+def test_small_strokes_are_found(find: Any) -> None:
+    assert find("a,b\n'x, y','1'\n'z','2'\n")[0] == {"quote": "'"}
+
+
+def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
+    assert find("age,sex\n31,f\n", names=["sex"])[0] == {"header": "true"}
+    assert find("age,sex\n31,f\n", names=["_c0"])[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ("1,5|2,25", {"decimal": ","}),
+        ("1.234.567|12", {"decimal": ",", "thousands": "."}),
+        ("1'234.50|12", {"decimal": ".", "thousands": "'"}),
+        ("1 234,5|12", {"decimal": ",", "thousands": " "}),
+        ("12\u202f345|1\u202f234", {"decimal": ",", "thousands": "\u202f"}),
+        ("123 456 789|601 234 567", {}),
+        ("01.02.2020|03.04.2020", {}),
+        ("1.5|2.125", {}),
+        ("1,5|x", {}),
+    ],
+)
+def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]) -> None:
+    assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {"sep": ";", **found}
+
+
+def test_times_with_a_zone_are_reported(find: Any) -> None:
+    for at, lines in (("2020-01-31T10:30:00+02:00", 1), ("2020-01-31 10:30+00:00", 0), ("2020-01-31T10:30:00Z", 0)):
+        assert len(find(f"at,b\n{at},y\n")[1]) == lines
+
+
+def test_ambiguous_marks_are_reported(find: Any) -> None:
+    found, lines = find('a,b\n"1,234",x\n"2,345",y\n')
+    assert found == {}
+    assert "set input.options.thousands or decimal" in lines[0]
+
+
+TITLED = f"Office of statistics; 2020\n\nCases;;;\n{GERMAN}Summe;;;9.999,00\nQuelle: Amt\n"
+
+
+def test_lines_around_a_table_are_found(find: Any, tmp_path: Path) -> None:
+    found, lines = find(TITLED, header="true")
+    assert found == {"sep": ";", "skip_rows": "3", "skip_footer": "2", "decimal": ",", "thousands": "."}
+    assert "the table seems to begin in line 4; 2 lines below it seem to be a total or notes" in lines[0]
+    assert find(TITLED, header="true", **found) == ({}, [])
+    with pytest.raises(InputError, match=r"begin in line 4, and 2 lines .* set input.options.skip_rows: 3 and input"):
+        completed(Input(path=str(tmp_path / "a.csv"), format="csv", options={"header": "true"}))
+
+
+def test_a_given_option_wins(find: Any) -> None:
+    given = {"sep": ",", "encoding": "UTF-8", "decimal": ".", "skip_rows": "0", "skip_footer": "0", "quote": '"'}
+    assert find(TITLED, "windows-1252", header="true", **given)[0] == {}
+
+
+def test_a_zip_file_of_one_file(find: Any, tmp_path: Path) -> None:
+    for names in (["a.csv"], ["a.csv", "b.csv"]):
+        with zipfile.ZipFile(tmp_path / "made.zip", "w") as made:
+            for name in names:
+                made.writestr(name, GERMAN.encode("cp1252"))
+        content = (tmp_path / "made.zip").read_bytes()
+        if len(names) == 1:
+            assert find(content, name="a.zip")[0] == {"encoding": "windows-1252", **FOUND}
+        else:
+            with pytest.raises(InputError, match=r"a.zip holds 2 files; expected one CSV file"):
+                find(content, name="a.zip")
+
+
+def test_only_the_first_bytes_are_read(find: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tclose_spark.io.input.sniffing.PREFIX", 60)
+    monkeypatch.setattr("tclose_spark.io.input.sniffing.TAIL", 50)
+    rows = "".join(f"{i};x;y\n" for i in range(99))
+    assert find(f"a;b;c\n{rows}1,5;x;y\nTotal;;9\n")[0] == {"sep": ";", "skip_footer": "1"}
