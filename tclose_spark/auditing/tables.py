@@ -10,7 +10,7 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.engine.protocol import OpenedTable, Session, Table
 from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
 from tclose_spark.engine.tables import schema_of
-from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.spec import ReleaseSpec
 
 
 @contextmanager
@@ -32,6 +32,7 @@ def opened_tables(
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
     given, sensitive = options or {}, list(question.sensitive_attributes)
+    reading = (question.renamed, question.missing_values)
     if question.unjudged_person is not None:
         there = open_table(
             session, table, [*question.labels, question.unjudged_person], kind, given, question.renamed
@@ -39,17 +40,18 @@ def opened_tables(
         question = question.judging_people(schema_of(there).names)
     known = [*question.quasi_identifiers, *question.persons]
     others = [
-        None if other is None else open_table(session, other, columns, None, given, question.renamed)
+        None if other is None else open_table(session, other, columns, None, given, *reading)
         for other, columns in ((reference, sensitive), (background, known), (population, known))
     ]
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
-    opened = open_table(session, table, columns, kind, given, question.renamed)
-    former = [open_table(session, one, columns, None, given, question.renamed) for one in earlier]
+    opened = open_table(session, table, columns, kind, given, *reading)
+    former = [open_table(session, one, columns, None, given, *reading) for one in earlier]
     with errors_translated(*[one for one in (opened, *others, *former) if one is not None]):
         reference, background, population = (None if other is None else other.table for other in others)
         yield question, opened.table, reference, background, population, [one.table for one in former]
 
 
-def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:
-    """The table at a source, checked for damaged text in these columns."""
-    return checked(OpenedTable(read_table(session, source, columns=columns), source, columns))
+def open_source(session: Session, spec: ReleaseSpec, columns: Sequence[str]) -> OpenedTable:
+    """The input of a run file, checked for damaged text in these columns."""
+    table = read_table(session, spec.input, columns=columns, codes=spec.missing_values)
+    return checked(OpenedTable(table, spec.input, columns))
