@@ -4,6 +4,7 @@ leaves to the reader.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,10 +13,15 @@ from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
 from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.column_names.names import is_name
 
 MOST_QUASI = 8  # with more, labels are hardly informative
 MOST_SENSITIVE = 2
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
+MOST_ANSWERS = 10  # values of a column that may be one of many answers
+LEAST_ALIKE = 5  # numbered columns that are named as a group
+LEAST_TWOFOLD = 10  # columns of two values that are
+NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +60,8 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
 
     quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
     sensitive = sorted(of("sensitive"), key=_harmfulness)
-    spare = sorted(filter(_is_informative, of("open")), key=lambda one: -one.facts.entropy)
+    _, single = group_alike(of("open"))
+    spare = sorted(filter(_is_informative, of("open")), key=lambda one: (one not in single, -one.facts.entropy))
     if not any(map(_is_informative, sensitive)):
         either = [one for one in quasi if one.concept is not None and one.concept.either]
         ambiguous, last = (either[-1:], quasi[-1:]) if len(quasi) > 1 else ([], [])
@@ -81,6 +88,25 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
         open=tuple(one for one in of("open") if one.name not in used),
         weights=tuple(sorted(of("weight"), key=_of_households)),
     )
+
+
+def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[SuggestedColumn]]:
+    """(groups in words, the columns of no group). Columns of a group look like answers: they have few values and are
+    numbered alike (`q0`, `q1`), or are many of two values.
+    """
+    groups: dict[str | None, list[SuggestedColumn]] = {}
+    for one in columns:
+        if 1 < one.facts.whole.distinct <= MOST_ANSWERS and is_name(one.name):
+            numbered = NUMBERED.fullmatch(one.name)
+            stem = (numbered[1] or "") if numbered else None
+            groups.setdefault(stem if numbered or one.facts.whole.distinct == 2 else one.name, []).append(one)
+    large = [group for stem, group in groups.items() if len(group) >= (LEAST_TWOFOLD if stem is None else LEAST_ALIKE)]
+    said = []
+    for group in large:
+        most = max(one.facts.whole.distinct for one in group)
+        values, ends = "two values" if most == 2 else f"at most {most} values", (group[0].name, group[-1].name)
+        said.append(f"{len(group)} columns of {values}, {' to '.join(ends)}: answers? sensitive, or insensitive")
+    return said, [one for one in columns if not any(one in group for group in large)]
 
 
 def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> ChosenRoles:
