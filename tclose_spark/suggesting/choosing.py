@@ -19,8 +19,7 @@ MOST_QUASI = 8  # with more, labels are hardly informative
 MOST_SENSITIVE = 2
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
-LEAST_ALIKE = 5  # numbered columns that are named as a group
-LEAST_TWOFOLD = 10  # columns of two values that are
+LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
 NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
 
 
@@ -31,6 +30,7 @@ class ChosenRoles:
     more_quasi, more_sensitive: further candidates, which the release leaves out and the run file lists.
     open: columns whose role neither name nor figures show; also left out.
     weights: numbers of people whom a row of a survey stands for; the run file has the first.
+    groups: of other columns that are also left out, in words. See `group_alike`.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -41,6 +41,7 @@ class ChosenRoles:
     more_sensitive: tuple[SuggestedColumn, ...]
     open: tuple[SuggestedColumn, ...]
     weights: tuple[SuggestedColumn, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> tuple[SuggestedColumn, ...]:
@@ -60,7 +61,7 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
 
     quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
     sensitive = sorted(of("sensitive"), key=_harmfulness)
-    _, single = group_alike(of("open"))
+    groups, single = group_alike(of("open"))
     spare = sorted(filter(_is_informative, of("open")), key=lambda one: (one not in single, -one.facts.entropy))
     if not any(map(_is_informative, sensitive)):
         either = [one for one in quasi if one.concept is not None and one.concept.either]
@@ -85,7 +86,8 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
         insensitive=tuple(of("insensitive")),
         more_quasi=tuple(quasi[MOST_QUASI:]),
         more_sensitive=tuple(one for one in sensitive if one not in chosen),
-        open=tuple(one for one in of("open") if one.name not in used),
+        open=tuple(one for one in single if one.name not in used),
+        groups=tuple(groups),
         weights=tuple(sorted(of("weight"), key=_of_households)),
     )
 
@@ -101,12 +103,12 @@ def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[Sug
             stem = (numbered[1] or "") if numbered else None
             groups.setdefault(stem if numbered or one.facts.whole.distinct == 2 else one.name, []).append(one)
     large = [group for stem, group in groups.items() if len(group) >= (LEAST_TWOFOLD if stem is None else LEAST_ALIKE)]
-    said = []
+    said, grouped = list[str](), {one.name for group in large for one in group}
     for group in large:
-        most = max(one.facts.whole.distinct for one in group)
-        values, ends = "two values" if most == 2 else f"at most {most} values", (group[0].name, group[-1].name)
-        said.append(f"{len(group)} columns of {values}, {' to '.join(ends)}: answers? sensitive, or insensitive")
-    return said, [one for one in columns if not any(one in group for group in large)]
+        most, ends = max(one.facts.whole.distinct for one in group), f"{group[0].name} to {group[-1].name}"
+        values = "two values" if most == 2 else f"at most {most} values"
+        said.append(f"{len(group)} columns of {values}, {ends}: answers? sensitive, or insensitive")
+    return said, [one for one in columns if one.name not in grouped]
 
 
 def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> ChosenRoles:

@@ -178,4 +178,4 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
     if facts.codes.unnamed:
         yield f"? {facts.codes.unnamed:,} rows have numbers far from all others; {CODES}"
     if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
-        yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; correct them, and write type: numeric"
+        yield f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write type: numeric"

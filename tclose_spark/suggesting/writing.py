@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.suggested import COMPARED
 from tclose_spark.stages.warnings import repetition_warning
-from tclose_spark.suggesting.choosing import ChosenRoles, group_alike
+from tclose_spark.suggesting.choosing import ChosenRoles
 from tclose_spark.suggesting.facts import least_k
 from tclose_spark.suggesting.judging import SuggestedColumn, looks_like_a_key
 from tclose_spark.suggesting.settings import (
@@ -92,7 +92,7 @@ def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
     spare = tuple(one for one in choice.weights if one is not draft.weight)
-    whole, (groups, single) = draft.sampled >= draft.rows, group_alike(choice.open)
+    whole = draft.sampled >= draft.rows
     environment = Environment(  # noqa: S701 - YAML, whose texts `scalar` quotes
         loader=PackageLoader("tclose_spark", "suggesting"),
         undefined=StrictUndefined,
@@ -128,8 +128,8 @@ def render_run_file(draft: Draft) -> str:
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
         weight=draft.weight and _shown(no_settings(draft.weight)),
-        groups=list(map(in_comment, groups)),
-        open=[_shown(no_settings(one)) for one in (*single, *spare)],
+        groups=list(map(in_comment, choice.groups)),
+        open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
         apart=draft.apart and share(draft.changing[draft.person.column] if draft.person else 0.0),
         tried=[{"said": [sentence]} for sentence in draft.tried],
         alone=list(_singled_out(draft)),

@@ -66,6 +66,8 @@ def test_answers_are_named_as_a_group() -> None:
     assert f"# {said}\n" in suggestion.yaml
     assert "# q17" not in suggestion.yaml
     assert suggestion.roles["gpa"] == "sensitive attribute"
+    answers = table_of("students").drop_columns(["gpa"])  # one of them has to be sensitive
+    assert suggest(answers, engine="local", log=None, trial=False).choice.groups == suggestion.choice.groups == (said,)
 
 
 def test_the_run_file_proposes_codes_with_their_share() -> None:
