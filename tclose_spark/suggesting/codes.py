@@ -28,8 +28,7 @@ LABEL = re.compile(
     r"|[0-9]+ (and|or|und|oder|et|ou|y|o) (over|older|more|above|under|less|mehr|\u00e4lter|plus|m[a\u00e1]s)"
 )
 """Intervals and open ends among numbers."""
-MOST_CODES = 6
-FEW_VALUES = 12
+MOST_CODES, FEW_VALUES = 6, 12
 MOST_LABELLED = 0.2  # of the rows with a number
 NUMBERS = QuasiIdentifier(type="numeric")
 
@@ -126,10 +125,11 @@ def _are_below(codes: FloatArray, rest: FloatArray) -> bool:
 
 def _are_above(codes: FloatArray, rest: FloatArray, of_codes: FloatArray, of_rest: FloatArray) -> bool:
     """Whether numbers are far above the rest: by as much as its range; or by a gap in consecutive numbers; or by a wide
-    gap, and with more rows than the others.
+    gap, and with more rows than the others. Prices (9, 29, 49, 99) have gaps everywhere.
     """
     gap, steps = codes[0] - rest[-1], np.diff(rest)
     skips = len(rest) <= FEW_VALUES and steps.max() == 1 and gap >= 2 and {*f"{codes[-1]:.0f}"} == {"9"}
     is_wide = codes[0] > 9 and gap >= 3 * steps[len(steps) // 2 :].max()
     is_frequent = of_codes.max() >= 1.5 * np.median(of_rest)
-    return bool(gap >= rest[-1] - rest[0] or (not np.any(rest % 1) and (skips or (is_wide and is_frequent))))
+    is_far = gap >= max(rest[-1] - rest[0], 3 * steps.max())
+    return bool(is_far or (not np.any(rest % 1) and (skips or (is_wide and is_frequent))))
