@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.question import question_from_run_file
-from tclose_spark.auditing.tables import open_source, opened_tables
+from tclose_spark.auditing.tables import AuditTables, open_source, opened_tables
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.engine.tables import collect
 from tclose_spark.io.local_session import LocalSession
@@ -49,9 +49,10 @@ def test_comparisons_audits_and_hierarchies_read_them_too(make_run: Make) -> Non
     compared = read_rows(run, run.internal, None).profile.quasi[0]
     assert (compared.low, compared.high, compared.missing) == (20, 27, 2)
     session = LocalSession()
-    with opened_tables(session, question_from_run_file(run.spec), TABLE, reference=TABLE) as (_, table, reference, *_):
-        assert collect(table)["age"].to_pylist() == AGES
-        assert collect(reference)["disease"].null_count == 1
+    given = AuditTables(table=TABLE, reference=TABLE)
+    with opened_tables(session, question_from_run_file(run.spec), given, None, {}) as (_, tables):
+        assert collect(tables.table)["age"].to_pylist() == AGES
+        assert collect(tables.reference)["disease"].null_count == 1
     assert collect(open_source(session, run.spec, ["age"]).table)["age"].to_pylist() == AGES
 
 
