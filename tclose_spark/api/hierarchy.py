@@ -147,7 +147,7 @@ def _opened(
 
     with as_typed():
         if table is None and spec is not None:
-            opened = open_source(session, spec.input, [column])
+            opened = open_source(session, spec, [column])
         else:
             opened = open_table(session, table, [column], **reader)
         with errors_translated(opened):

@@ -77,7 +77,7 @@ def suggest(
 
             opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
             with errors_translated(opened):
-                return gather_described(session, opened, most)
+                return gather_described(opened, most, k), opened.source
 
     facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
     announce = announcer(log)

@@ -64,6 +64,8 @@ class AuditQuestion(Section):
     """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
+    missing_values_of: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By column, the codes of a run file that are read as missing."""
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -128,6 +130,12 @@ class AuditQuestion(Section):
     def at_risk(self) -> Fraction:
         """The threshold of the shares of records at risk."""
         return THRESHOLD if self.threshold is None else self.threshold
+
+    @property
+    def missing_values(self) -> dict[str, tuple[str, ...]]:
+        """By column, the codes that are read as missing."""
+        own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.quasi_identifiers, **self.sensitive_attributes}
+        return {name: one.missing_values for name, one in own.items()} | self.missing_values_of
 
     @property
     def persons(self) -> list[str]:
@@ -226,7 +234,8 @@ def question_from_run_file(
         **asked,
     )
     of_run = None if attributes.person is None or person is not None else attributes.person.column
-    return question.model_copy(update={"renamed": spec.input.columns, "unjudged_person": of_run})
+    how = {"renamed": spec.input.columns, "missing_values_of": spec.missing_values}
+    return question.model_copy(update={**how, "unjudged_person": of_run})
 
 
 def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

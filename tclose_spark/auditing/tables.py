@@ -11,7 +11,7 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.engine.protocol import OpenedTable, Session
 from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
 from tclose_spark.engine.tables import schema_of
-from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ def opened_tables(
     """
 
     def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:
-        return open_table(session, given, columns, kind, options, question.renamed)
+        return open_table(session, given, columns, kind, options, question.renamed, question.missing_values)
 
     if question.unjudged_person is not None:
         there = opened(tables.table, [*question.labels, question.unjudged_person], kind).table
@@ -59,6 +59,7 @@ def opened_tables(
         yield question, AuditTables(table=table.table, earlier=[one.table for one in earlier], **found)
 
 
-def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:
-    """The table at a source, checked for damaged text in these columns."""
-    return checked(OpenedTable(read_table(session, source, columns=columns), source, columns))
+def open_source(session: Session, spec: ReleaseSpec, columns: Sequence[str]) -> OpenedTable:
+    """The input of a run file, checked for damaged text in these columns."""
+    table = read_table(session, spec.input, columns=columns, codes=spec.missing_values)
+    return checked(OpenedTable(table, spec.input, columns))

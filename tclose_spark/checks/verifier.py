@@ -23,6 +23,7 @@ from tclose_spark.checks.forms import GROUP_OF_ROWS, FormedRows, WrittenTable, n
 from tclose_spark.checks.labels.loss import (
     judged_quasi,
     losses_by_input,
+    losses_without_far,
     measured_on,
     names_of_release,
     published_columns,
@@ -41,7 +42,7 @@ from tclose_spark.checks.supersets import (
     without_t,
 )
 from tclose_spark.checks.validation import Validation, validate
-from tclose_spark.checks.warnings import warnings_of
+from tclose_spark.checks.warnings import far_number_warnings, warnings_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
@@ -162,13 +163,15 @@ def verify_release(
         n = spec.privacy.n
         of_whole = judged if n is None else without_t(judged)  # required of the distance from the whole table
         near = [] if n is None else near_supersets(classes, attributes, n)
+        by_input = [] if form.is_exact else losses_by_input(quasi, profile)
+        without_far = [] if form.is_exact or spec.aggregates or left.rows else losses_without_far(quasi, profile)
         figures = class_figures(
             classes,
             spec.privacy.k,
             quasi,
             of_whole,
             suppressed=left.rows,
-            more_losses=[] if form.is_exact else losses_by_input(quasi, profile),
+            more_losses=[*by_input, *without_far],
             more=[one.criterion for one in tuples],
             people=required,
         )
@@ -211,6 +214,7 @@ def verify_release(
     problems += [f"Great Expectations: {failure}" for failure in validation.failures]
     if not validation.passed and not validation.failures:
         problems.append("Great Expectations: the suite over the class table does not pass")
+    of_input, of_far = figures.more_losses[: len(by_input)], figures.more_losses[len(by_input) :]
     figures_of = {
         **_as_json(figures, quasi, attributes, counts, left, left_class),
         "near": {
@@ -225,15 +229,18 @@ def verify_release(
             **measured_on(spec, named, hierarchies, profile.quasi),
         },
         "regions": "disjoint" if disjoint else "overlapping" if compared else "not looked at",
-        "warnings": warnings_of(
-            figures,
-            [] if form.is_exact else quasi,
-            named,
-            _judged_attributes(texts, counts, spec, hierarchies),
-            judged[len(attributes) :],
-            texts,
-            not form.is_plain,
-        ),
+        "warnings": [
+            *warnings_of(
+                figures,
+                [] if form.is_exact else quasi,
+                named,
+                _judged_attributes(texts, counts, spec, hierarchies),
+                judged[len(attributes) :],
+                texts,
+                not form.is_plain,
+            ),
+            *(far_number_warnings(profile, spec.privacy.k, figures.losses, of_far) if of_far else []),
+        ],
         "columns": {
             name: {"type": type_name(fields[name]), "missing": missing} for name, missing in rows.missing.items()
         },
@@ -245,8 +252,8 @@ def verify_release(
         "guessed": dict(figures.guessed),
         "worst": worst,
         "by_input": {
-            "ncp": sum(figures.more_losses) / len(figures.more_losses) if figures.more_losses else None,
-            "ncp_by_quasi_identifier": dict(zip(figures.losses, figures.more_losses, strict=True)),
+            "ncp": sum(of_input) / len(of_input) if of_input else None,
+            "ncp_by_quasi_identifier": dict(zip(figures.losses, of_input, strict=True)),
         },
     }
     if isinstance(rows, FormedRows):

@@ -14,6 +14,8 @@ from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.measures.distances.least import fewest_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.far_numbers import CODES
 
 SPELLED = "differ from another by case, blanks, width or Unicode normal form only, and count as values of their own"
 MUCH = 0.5  # information loss, or share of rows with *, above which a release is nearly useless
@@ -42,6 +44,15 @@ def warnings_of(
     for attribute in attributes:
         sentences += _of_values(attribute, attribute.name in texts, apart)
     return [*sentences, *_of_use(figures, [*attributes, *joint])]
+
+
+def far_number_warnings(profile: Profile, k: int, losses: Mapping[str, float], more: Sequence[float]) -> Iterator[str]:
+    """A warning about each quasi-identifier whose range few rows stretch. losses: published; more: those of the same
+    labels on the range without these rows.
+    """
+    for one, loss in zip(profile.far, more, strict=True):
+        said = f"{one.said(profile.rows, k)}; on that range, its loss is {loss:.2g} instead of {losses[one.column]:.2g}"
+        yield f"{one.column}: {said}; {CODES}"
 
 
 def _of_values(attribute: JudgedAttribute, is_text: bool, apart: bool) -> list[str]:

@@ -29,7 +29,8 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
         with sized_shuffles(run.session, 0):
             commit = commit_of(run.session, run.spec.input)
             version = None if commit is None else commit.version
-            table = read_table(run.session, run.spec.input, version, run.spec.attributes.inputs)
+            columns, codes = run.spec.attributes.inputs, run.spec.missing_values
+            table = read_table(run.session, run.spec.input, version, columns, codes)
             path = folder.path(STAGED)
             profile, trees = profile_table(table, run.spec, run.hierarchies, path, run.secret, version)
         if most is None and profile.rows > MOST_ROWS:
@@ -42,15 +43,15 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
                 f"--sample {most}: a sample has rows, and attributes.person requires all rows of a person; give "
                 f"--sample all, for at most {MOST_ROWS:,} rows"
             )
-        columns = StagedColumns.of(schema_of(table), run.spec)
+        staged = StagedColumns.of(schema_of(table), run.spec)
         with sized_shuffles(run.session, profile.rows):
             encoded = EncodedTable(
-                staged_batches(run.session, folder.path(STAGED)), Encoder.of(profile, columns), profile
+                staged_batches(run.session, folder.path(STAGED)), Encoder.of(profile, staged), profile
             )
             wanted = most if most is not None and most < profile.rows else 2 * profile.rows + profile.distinct_rows
             rows = encoded.sample(wanted)
         attributes = run.spec.attributes.sensitive_attributes
-        compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in columns.own])
+        compared = table_of_its_own(profile, rows, attributes, trees, [own is None for own in staged.own])
         return replace(compared, built={name: trees[name] for name in built_columns(run.spec.attributes)})
     finally:
         folder.remove(STAGED)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
-from tclose_spark.engine.tables import rename, schema_of, session_of
+from tclose_spark.engine.tables import read_as_missing, rename, schema_of, session_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.sniffing import completed, told
 from tclose_spark.io.input.states import Commit
@@ -16,6 +16,8 @@ from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
 from tclose_spark.runfile.spec import FRAME, Input
 from tclose_spark.table.column_names.names import renamed
+
+NO_CODES: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def _inputs(session: Session) -> Inputs:
@@ -30,13 +32,18 @@ def _inputs(session: Session) -> Inputs:
 
 
 def read_table(
-    session: Session, source: Input, version: int | None = None, columns: Sequence[str] | None = None
+    session: Session,
+    source: Input,
+    version: int | None = None,
+    columns: Sequence[str] | None = None,
+    codes: Mapping[str, Sequence[str]] = NO_CODES,
 ) -> Table:
     """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set;
     options that are left open are those of `io.input.sniffing.completed`.
 
     version: of a Delta or Iceberg table (see `commit_of`), to read that state.
     columns: those in use, under their new names; None for all. The text of others may be damaged.
+    codes: by column, under its new name, the values that are read as missing.
 
     Raises:
         InputError: if it is missing or cannot be read as its format, or lacks a column that has a new name.
@@ -48,7 +55,7 @@ def read_table(
     unnamed = [name for place, name in enumerate(names) if source.format == "csv" and name == f"_{place}"]
     if unnamed:
         told.get()(f"note: {source.path} has columns without a name, which are called {', '.join(unnamed)}")
-    return table
+    return read_as_missing(table, codes)
 
 
 def frame_table(session: Session, table: Any) -> Table:
@@ -116,15 +123,16 @@ def open_table(
     kind: str | None,
     options: Mapping[str, str],
     new_names: Mapping[str, str] = MappingProxyType({}),
+    codes: Mapping[str, Sequence[str]] = NO_CODES,
 ) -> OpenedTable:
     """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
-    these columns. new_names: of columns that the table has under their old names only.
+    these columns. new_names: of columns that the table has under their old names only. codes: see `read_table`.
     """
     if not isinstance(table, str):
         frame = frame_table(session, table)
         names = schema_of(frame).names
         frame = rename(frame, renamed(names, _needed(new_names, names, columns)))
-        return OpenedTable(frame, Input(path=FRAME, format="table"), columns)
+        return OpenedTable(read_as_missing(frame, codes), Input(path=FRAME, format="table"), columns)
     source = completed(source_of(table, kind, options), columns, may_leave_out=True)
     try:
         read = read_table(session, source, columns=columns)
@@ -134,7 +142,7 @@ def open_table(
             read = read_table(session, source, columns=columns)
     except InputError as error:
         raise unread(error, source) from None
-    return checked(OpenedTable(read, source, columns))
+    return checked(OpenedTable(read_as_missing(read, codes), source, columns))
 
 
 def _needed(new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

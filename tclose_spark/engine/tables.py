@@ -65,6 +65,11 @@ def rename(table: Table, names: Sequence[str]) -> Table:
     return engine_of(table).rename(table, names)
 
 
+def read_as_missing(table: Table, codes: Mapping[str, Sequence[str]]) -> Table:
+    """The table with these codes of its columns as missing values. codes: by column; of other columns, none counts."""
+    return engine_of(table).read_as_missing(table, codes) if codes else table
+
+
 def union(tables: Sequence[Table]) -> Table:
     """The rows of all tables, which have the same columns of the same types. There is at least one table."""
     return engine_of(tables[0]).union(tables)

@@ -25,6 +25,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tclose_spark.runfile.brought import find_requirement, modules
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
+from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.people import PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import (
@@ -131,6 +132,8 @@ class QuasiIdentifier(Section):
     """With value, a missing value is a value of its own: a class that mixes it with others publishes `*`. With any, it
     could be any value: every label means this or missing.
     """
+    missing_values: MissingValues = ()
+    """Codes that are read as missing, such as `[99, "Unknown"]`."""
 
     @property
     def is_numeric(self) -> bool:
@@ -346,6 +349,8 @@ class SensitiveAttribute(Section):
     """
     text: Text | None = None
     """Which spellings are one value."""
+    missing_values: MissingValues = ()
+    """Codes that are read as missing, such as `[99, "Unknown"]`."""
     brought: SkipJsonSchema[tuple[Any, ...]] = ()
     """The settings of requirements that other packages bring, whose keys these are in the run file."""
 

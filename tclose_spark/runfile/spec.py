@@ -25,8 +25,9 @@ from pydantic import (
 )
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.attributes import NOTHING, Attributes
+from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
+from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
@@ -84,6 +85,8 @@ class Input(Section):
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
+    missing_values: MissingValues = ()
+    """Codes that are read as missing in every quasi-identifier, sensitive and insensitive attribute."""
 
     @property
     def is_frame(self) -> bool:
@@ -547,6 +550,15 @@ class ReleaseSpec(Section):
         """The aggregate that classes publish for each quasi-identifier; empty if they publish labels."""
         of = {name: self.method.aggregate_of(q) for name, q in self.attributes.quasi_identifiers.items()}
         return {name: aggregate for name, aggregate in of.items() if aggregate is not None}
+
+    @property
+    def missing_values(self) -> dict[str, tuple[str, ...]]:
+        """The codes for missing values of each column that has some."""
+        own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.attributes.quasi_identifiers}
+        own |= self.attributes.sensitive_attributes
+        codes = {name: (*self.input.missing_values, *settings.missing_values) for name, settings in own.items()}
+        codes |= dict.fromkeys(self.attributes.insensitive_attributes, self.input.missing_values)
+        return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:
         """The same run with this k."""

@@ -30,7 +30,8 @@ def opened_population(run: Run) -> Iterator[Table | None]:
     person = [] if run.spec.attributes.person is None else [run.spec.attributes.person.column]
     known = [*quasi, *person]
     try:
-        opened = open_table(run.session, population.table, known, population.format, {}, run.spec.input.columns)
+        reading = (run.spec.input.columns, run.spec.missing_values)
+        opened = open_table(run.session, population.table, known, population.format, {}, *reading)
     except InputError as error:
         raise InputError(f"privacy.population.table: {error}", values=error.values) from None
     with errors_translated(opened):

@@ -75,6 +75,7 @@ from tclose_spark.table.domains import (
     marginal,
     sensitive_domain,
 )
+from tclose_spark.table.far_numbers import far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST, NumericLabels
@@ -88,7 +89,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     commit = commit_of(run.session, source)
     version = None if commit is None else commit.version
     state = state_of_inputs(run, commit)
-    table = read_table(run.session, source, version, run.spec.attributes.inputs)
+    table = read_table(run.session, source, version, run.spec.attributes.inputs, run.spec.missing_values)
     earlier = earlier_release(run)
     for note in line_notes(run, earlier is not None):
         run.announce(f"note: {note}")
@@ -259,6 +260,12 @@ def _profile_of(
         repeated=counted.repeated,
         people=people,
         rounded_away=counted.marked.get(ROUNDED_AWAY, 0),
+        far=tuple(
+            found
+            for name, rows in counted.far.items()
+            if quasi[name].limits is None
+            and (found := far_numbers(name, rows, counted.fingerprint.rows - counted.ranges[name].missing))
+        ),
         weights=tuple(
             tuple(totals.get(value, 0) for value in attribute.values)
             for attribute, totals in zip(attributes, counted.weights, strict=False)

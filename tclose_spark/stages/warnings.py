@@ -10,6 +10,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
+from tclose_spark.table.far_numbers import CODES
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
@@ -24,6 +25,9 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         for domain in profile.quasi
         if domain.spellings
     ]
+    for one in profile.far:
+        said = one.said(profile.rows, spec.privacy.k)
+        sentences.append(f"quasi-identifier {one.column!r}: {said}, so its loss will look small; {CODES}")
     for domain in profile.sensitive:
         details = _of_sensitive(
             domain, spec.attributes.sensitive_attributes[domain.name], profile.rows, not spec.release.is_plain

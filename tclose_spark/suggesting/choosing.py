@@ -4,6 +4,7 @@ leaves to the reader.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,10 +13,14 @@ from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
 from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import words_of
+from tclose_spark.table.column_names.names import is_name
 
 MOST_QUASI = 8  # with more, labels are hardly informative
 MOST_SENSITIVE = 2
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
+MOST_ANSWERS = 10  # values of a column that may be one of many answers
+LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
+NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +30,7 @@ class ChosenRoles:
     more_quasi, more_sensitive: further candidates, which the release leaves out and the run file lists.
     open: columns whose role neither name nor figures show; also left out.
     weights: numbers of people whom a row of a survey stands for; the run file has the first.
+    groups: of other columns that are also left out, in words. See `group_alike`.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -35,6 +41,7 @@ class ChosenRoles:
     more_sensitive: tuple[SuggestedColumn, ...]
     open: tuple[SuggestedColumn, ...]
     weights: tuple[SuggestedColumn, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def left_out(self) -> tuple[SuggestedColumn, ...]:
@@ -54,7 +61,8 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
 
     quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
     sensitive = sorted(of("sensitive"), key=_harmfulness)
-    spare = sorted(filter(_is_informative, of("open")), key=lambda one: -one.facts.entropy)
+    groups, single = group_alike(of("open"))
+    spare = sorted(filter(_is_informative, of("open")), key=lambda one: (one not in single, -one.facts.entropy))
     if not any(map(_is_informative, sensitive)):
         either = [one for one in quasi if one.concept is not None and one.concept.either]
         ambiguous, last = (either[-1:], quasi[-1:]) if len(quasi) > 1 else ([], [])
@@ -77,9 +85,29 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
         insensitive=tuple(of("insensitive")),
         more_quasi=tuple(quasi[MOST_QUASI:]),
         more_sensitive=tuple(one for one in sensitive if one not in chosen),
-        open=tuple(one for one in of("open") if one.name not in used),
+        open=tuple(one for one in single if one.name not in used),
+        groups=tuple(groups),
         weights=tuple(sorted(of("weight"), key=_of_households)),
     )
+
+
+def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[SuggestedColumn]]:
+    """(groups in words, the columns of no group). Columns of a group look like answers: they have few values and are
+    numbered alike (`q0`, `q1`), or are many of two values.
+    """
+    groups: dict[str | None, list[SuggestedColumn]] = {}
+    for one in columns:
+        if 1 < one.facts.whole.distinct <= MOST_ANSWERS and is_name(one.name):
+            numbered = NUMBERED.fullmatch(one.name)
+            stem = (numbered[1] or "") if numbered else None
+            groups.setdefault(stem if numbered or one.facts.whole.distinct == 2 else one.name, []).append(one)
+    large = [group for stem, group in groups.items() if len(group) >= (LEAST_TWOFOLD if stem is None else LEAST_ALIKE)]
+    said, grouped = list[str](), {one.name for group in large for one in group}
+    for group in large:
+        most, ends = max(one.facts.whole.distinct for one in group), f"{group[0].name} to {group[-1].name}"
+        values = "two values" if most == 2 else f"at most {most} values"
+        said.append(f"{len(group)} columns of {values}, {ends}: answers? sensitive, or insensitive")
+    return said, [one for one in columns if one.name not in grouped]
 
 
 def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> ChosenRoles:

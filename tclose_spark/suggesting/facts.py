@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,28 +10,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.runfile.attributes import QuasiIdentifier, Text
+from tclose_spark.runfile.attributes import Text
 from tclose_spark.runfile.text import count_spellings
+from tclose_spark.suggesting.codes import Codes, codes_of_column
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.column_names.code_systems import CodeSystem, code_system
 from tclose_spark.table.columns.patterns import (
+    AMOUNT,
     BOOLEAN,
     CODED_NUMBER,
     DATE,
-    PLACEHOLDERS,
     count_matching,
     identifying,
     placeholders,
 )
-from tclose_spark.table.columns.preparing import not_of_type
 
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
 NEWBORN = 0.4, 8.0  # kilograms of a newborn's body, half of whom weigh more than the least BODIES
 SURVEYED = 50  # times the least weight, of rows of a survey
-NUMBERS = QuasiIdentifier(type="numeric")
-"""How numbers are read."""
+K = 10
+ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
 SPELLINGS: tuple[Mapping[str, str | bool], ...] = (
@@ -83,8 +82,8 @@ class ColumnFacts:
     entropy: in bits, with missing as a value.
     length: mean length of its texts.
     identifying, placeholders: rows by what their values look like, and by the word they hold.
-    null_word: the one of PLACEHOLDERS, as it is written, that all other values of numbers are; "" if there is none.
-    dates, booleans, coded: rows whose values look like one.
+    codes: what stands for missing values; the other facts are of the column without them (see `gather_described`).
+    dates, booleans, coded, amounts: rows whose values look like one.
     twice: texts that are the same number as another text.
     fractions: values that are no whole number.
     weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
@@ -106,10 +105,11 @@ class ColumnFacts:
     length: float = 0.0
     identifying: Mapping[str, int]
     placeholders: Mapping[str, int]
-    null_word: str = ""
+    codes: Codes = field(default_factory=Codes)
     dates: int = 0
     booleans: int = 0
     coded: int = 0
+    amounts: int = 0
     twice: int = 0
     fractions: int = 0
     weighs: Weighs = ""
@@ -167,23 +167,23 @@ class TableFacts:
     codes: Mapping[str, IntArray]
     sample: pa.Table
 
-    @property
-    def null_word(self) -> str:
-        """The word that stands for missing numbers, of most columns, if no column of other values has it; else ""."""
-        columns = Counter(one.null_word for one in self.facts if one.null_word)
-        for word, _ in columns.most_common():
-            plain = word.strip().lower()
-            if all(plain not in one.placeholders or one.null_word == word for one in self.facts):
-                return word
-        return ""
+
+def least_k(rows: int) -> int:
+    """K; less for a small table, so that it has some classes."""
+    return K if rows >= ENOUGH_ROWS else max(2, min(K, rows // 30))
 
 
 def facts_of(
-    name: str, kind: Kind, column: pa.ChunkedArray | pa.Array, whole: WholeCounts, unusable: str = ""
+    name: str,
+    kind: Kind,
+    column: pa.ChunkedArray | pa.Array,
+    whole: WholeCounts,
+    unusable: str = "",
+    least: int = K,
 ) -> ColumnFacts:
     """The facts of one column of a sample.
 
-    column: its values; numbers as such, all others as text, missing as null.
+    column: its values; numbers as such, all others as text, missing as null. least: rows of a code that is named.
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted
@@ -195,6 +195,7 @@ def facts_of(
     texts = _texts(values, counts) if kind == "text" and len(values) else none
     number = bool(len(values)) and (kind in ("integer", "decimal") or (kind == "text" and not whole.not_numbers))
     numbers = [float(value) for value in values.to_pylist()] if number else [0.0]
+    system = code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None
     return ColumnFacts(
         name=name,
         kind=kind,
@@ -210,7 +211,8 @@ def facts_of(
         twice=len(values) - len(set(numbers)) if number else 0,
         fractions=sum(not value.is_integer() for value in numbers),
         weighs=what_weighs(np.repeat(numbers, counts.to_numpy())) if number else "",
-        system=code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None,
+        system=system,
+        codes=codes_of_column(values, counts, least, numbers=system is None),
         **texts,
     )
 
@@ -249,20 +251,13 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
         "length": float(pc.sum(pc.multiply(lengths, counts)).as_py() / rows),
         "identifying": identifying(values, counts),
         "placeholders": placeholders(values, counts),
-        "null_word": _null_word(values),
         "dates": count_matching(values, counts, DATE),
         "booleans": count_matching(values, counts, BOOLEAN),
         "coded": count_matching(values, counts, CODED_NUMBER),
+        "amounts": count_matching(values, counts, AMOUNT),
         "spellings": spelled,
         "text": options,
     }
-
-
-def _null_word(values: pa.Array) -> str:
-    """The word that stands for a missing number, if all other values are numbers."""
-    words = values.filter(pa.array(not_of_type(values, NUMBERS))).to_pylist()
-    one = words[0] if len(words) == 1 and len(values) > 1 else ""
-    return one if one.strip().lower() in PLACEHOLDERS else ""
 
 
 def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:

@@ -11,17 +11,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.protocol import OpenedTable, Session, Table
 from tclose_spark.engine.sources import checked, frame_table, read_table
-from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select, session_of, sized_shuffles
+from tclose_spark.engine.tables import (
+    collect,
+    combine,
+    map_batches,
+    read_as_missing,
+    schema_of,
+    select,
+    session_of,
+    sized_shuffles,
+)
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.table_argument import unread
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.facts import NUMBERS, Kind, TableFacts, WholeCounts, facts_of
+from tclose_spark.suggesting.codes import NUMBERS
+from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.names import is_name
@@ -49,10 +58,10 @@ and after those `n` of each of PARTS.
 """
 
 
-def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
+def gather_facts(opened: OpenedTable, most: int | None, k: int | None = None) -> TableFacts:
     """The facts of every column under its new name, from one pass over the whole table and one over a sample.
 
-    most: the approximate number of sampled rows; None for all.
+    most: the approximate number of sampled rows; None for all. k: rows of a code that is named; None for `least_k`.
 
     Raises:
         InputError: if the table has no rows.
@@ -79,7 +88,8 @@ def gather_facts(opened: OpenedTable, most: int | None) -> TableFacts:
             counts = replace(counts, distinct=distinct)
         else:
             counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
-        facts.append(facts_of(name, kind_of(field.type), column, counts, _unusable(field, name, names, counts)))
+        unusable = _unusable(field, name, names, counts)
+        facts.append(facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows)))
         codes[name] = codes_of(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names))
@@ -208,19 +218,16 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     return _with_plain_names(checked(opened))
 
 
-def gather_described(session: Session, opened: OpenedTable, most: int | None) -> tuple[TableFacts, Input]:
-    """The facts of an opened table, and how it is read. A CSV file in which a word stands for missing numbers is read
-    again, with that word as missing. most: see `gather_facts`.
-    """
-    facts, source = gather_facts(opened, most), opened.source
-    if source.format != "csv" or "nullvalue" in map(str.lower, source.options) or not facts.null_word:
-        return facts, source
-    options = {**source.options, "nullValue": facts.null_word}
-    try:
-        again = open_unknown_table(session, source.model_copy(update={"options": options, "columns": {}}))
-        return gather_facts(again, most), again.source
-    except NeedsSparkError:  # nobody gave this option, so the facts keep the word, with a remark
-        return facts, source
+def gather_described(opened: OpenedTable, most: int | None, k: int | None = None) -> TableFacts:
+    """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
+    first = gather_facts(opened, most, k)
+    names = schema_of(opened.table).names
+    codes = {name: list(one.codes.rows) for name, one in zip(names, first.facts, strict=True) if one.codes.rows}
+    if not codes:
+        return first
+    again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)
+    facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
+    return replace(again, facts=tuple(facts))
 
 
 def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:

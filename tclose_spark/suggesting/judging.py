@@ -59,11 +59,11 @@ def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
 
 
 def _hint(facts: ColumnFacts) -> Hint:
-    """What its name suggests, where its values decide between meanings: dates are no names or addresses of people, and
-    a weight is that of a body or of a row of a survey.
+    """What its name suggests, where its values decide between meanings: dates are of birth or of an event, and a weight
+    is that of a body or of a row of a survey.
     """
     hint = hint_of(facts.name)
-    if hint.concept is not None and hint.concept.role == "direct" and facts.is_date:
+    if facts.is_date and (hint.concept is None or hint.concept.name != "age") and not hint.technical:
         return replace(hint, concept=EVENT)
     if hint.weight and facts.weighs:
         return replace(hint, concept=SEEN if facts.weighs == "bodies" else WEIGHT)
@@ -114,9 +114,8 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     """Why the number of its values makes a column an identifier; "" if it does not."""
     about = "about " if facts.whole.estimated else ""
     said = f"{about}{facts.uniqueness:.0%} of its values are different"
-    measured = (
-        hint.concept is not None and not hint.numbers and (_are_mostly_numbers(facts) or facts.is_date)
-    )  # a salary, a birth date
+    known = hint.concept is not None and not hint.numbers
+    measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a birth date
     if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
         return ""  # keys are whole numbers; a measurement without a known name is left out
     if facts.uniqueness >= NEARLY_UNIQUE and not measured and facts.whole.present > 1:
@@ -129,8 +128,10 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
 
 
 def _are_mostly_numbers(facts: ColumnFacts) -> bool:
+    """Whether nearly all values are numbers, or nearly all of the sample are amounts such as 2.345,00 \u20ac."""
     numbers = facts.whole.present - facts.whole.not_numbers
-    return facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
+    are_numbers = facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
+    return are_numbers or facts.amounts >= MEASURED * max(1, facts.present)
 
 
 def looks_like_a_key(facts: ColumnFacts) -> bool:
@@ -140,7 +141,8 @@ def looks_like_a_key(facts: ColumnFacts) -> bool:
     keys = sum(facts.identifying.get(what, 0) for what in OF_ONE)
     if 2 * (sum(facts.identifying.values()) - keys) > facts.present:
         return False
-    short = facts.kind in ("integer", "text") and not facts.is_date and facts.length < FREE_TEXT
+    measured = facts.is_date or (facts.are_all_numbers and facts.fractions > 0)
+    short = facts.kind in ("integer", "text") and not measured and facts.length < FREE_TEXT
     return (short and facts.uniqueness >= NEARLY_UNIQUE) or 2 * keys > facts.present
 
 

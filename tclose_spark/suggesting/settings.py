@@ -10,12 +10,13 @@ from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.suggesting.judging import SuggestedColumn
+from tclose_spark.table.far_numbers import CODES
 
 FEW = 10  # numbers with at most this many values are taken for codes
 FEW_QUANTITIES = 4  # the same for numbers whose name says that they measure, such as classes of income
 MOST_IN_SETS = 100  # values of a category that is published as sets; a larger set is hard to read
 NEIGHBOURS = 4  # values, then groups, of a category with more values that has no known hierarchy
-MEASURED = frozenset(["money", "finances", "measurement"])
+MEASURED = frozenset(["money", "finances", "measurement", "grade"])
 """Concepts of quantities, whose zeros in front are no code's."""
 
 
@@ -55,7 +56,7 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         said.append("! dates as text in several forms; in one form they could have type: date and a date_format")
     if taken and one.concept is not None and one.concept.either:
         said.append("? known from outside, or rather sensitive? Then it belongs to sensitive_attributes")
-    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_reading(facts)}, said=tuple(said))
 
 
 def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
@@ -74,10 +75,14 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
         missing = {"missing": "leaf"} if facts.whole.missing else {}
         settings = {"distance": "hierarchical", "t": t, "hierarchy": facts.system.hierarchy, **missing}
         said.append(f"{facts.system.name}, by its name and the form of its values: near codes are less different")
+    elif facts.amounts and not facts.is_number and one.concept is not None and one.concept.name in MEASURED:
+        said.append(
+            "! amounts as text (a comma, separators or a currency); as numbers they could have distance: ordered"
+        )
     elif facts.are_all_numbers:
         said.append("? numbers, taken for codes; if they are in an order, write distance: ordered")
     said += [*_remarks(facts), *_certain(facts, t)]
-    return ColumnSettings(name=one.name, settings={**settings, **_text(facts)}, said=tuple(said))
+    return ColumnSettings(name=one.name, settings={**settings, **_reading(facts)}, said=tuple(said))
 
 
 def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
@@ -105,9 +110,14 @@ def kind_of(facts: ColumnFacts) -> str:
 def _is_measured(one: SuggestedColumn) -> bool:
     """Whether its values are measured numbers: many, or an age; not codes."""
     facts = one.facts
-    if not facts.is_number or one.hint.codes or facts.system is not None:
+    if not facts.is_number or _are_codes(one) or facts.system is not None:
         return False
     return facts.whole.distinct > FEW or (one.concept is not None and one.concept.name == "age")
+
+
+def _are_codes(one: SuggestedColumn) -> bool:
+    """Whether its numbers are codes, by its name: those of places and occupations are in no order."""
+    return one.hint.codes or (one.hint.nominal and not one.facts.fractions)
 
 
 def _is_ordered(one: SuggestedColumn) -> bool:
@@ -117,24 +127,28 @@ def _is_ordered(one: SuggestedColumn) -> bool:
     numbers = facts.is_number or (quantity and facts.are_all_numbers)
     many = min(facts.whole.distinct, facts.distinct) > (FEW_QUANTITIES if quantity else FEW)
     known = facts.system is not None and not quantity
-    return many and not known and not one.hint.codes and (numbers or facts.calendar is not None)
+    return many and not known and not _are_codes(one) and (numbers or facts.calendar is not None)
 
 
-def _text(facts: ColumnFacts) -> dict[str, Any]:
-    return {"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}
+def _reading(facts: ColumnFacts) -> dict[str, Any]:
+    """How its values are read: the text options, and the codes for missing values."""
+    codes = {"missing_values": list(facts.codes.rows)} if facts.codes.rows else {}
+    return {**({"text": dict(facts.text)} if facts.text and facts.kind == "text" else {}), **codes}
 
 
 def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
-    parts = [f"{counted_values(facts)} values", f"{share(facts.alone)} alone"]
+    about = "about " if facts.whole.estimated else ""
+    parts = [f"{about}{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:
         parts.append(f"{facts.whole.missing:,} missing")
     return f"{one.why}; {', '.join(parts)}"
 
 
-def counted_values(facts: ColumnFacts) -> str:
-    """The number of different values, marked if it is an estimate."""
-    return f"{'about ' if facts.whole.estimated else ''}{facts.whole.distinct:,}"
+def said_of_codes(facts: ColumnFacts) -> str:
+    """The codes for missing values, with the share of rows of each."""
+    listed = ", ".join(f"{code} in {share(rows / facts.sampled)}" for code, rows in facts.codes.rows.items())
+    return f"read as missing: {listed} of rows"
 
 
 def share(part: float) -> str:
@@ -156,10 +170,12 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"? may mean that it is missing: {listed}; a release takes it for a value"
     for what, rows in facts.identifying.items():
         yield f"! {rows:,} values look like {what}"
-    if facts.null_word and not facts.system:
-        yield (
-            f"! all of its values are numbers but {facts.null_word!r}; read it as missing (in a CSV file by "
-            f"input.options.nullValue, for all columns), and write type: numeric, or distance: ordered"
-        )
-    elif facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
-        yield f"! all but {facts.whole.not_numbers:,} of its values are numbers; correct them, and write type: numeric"
+    if facts.codes.rows:
+        yield f"? {said_of_codes(facts)}; remove from missing_values what is a value"
+    if facts.codes.labels:
+        labels = ", ".join(facts.codes.labels)
+        yield f"? numbers, beside {labels}: these are read as missing; to keep them, write a number for each"
+    if facts.codes.unnamed:
+        yield f"? {facts.codes.unnamed:,} rows have numbers far from all others; {CODES}"
+    if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
+        yield f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write type: numeric"

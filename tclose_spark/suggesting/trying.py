@@ -26,7 +26,7 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.spec import FRAME
-from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.facts import ColumnFacts, TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.suggesting.settings import MEASURED
 from tclose_spark.suggesting.writing import Draft
@@ -42,7 +42,7 @@ OFTEN_MISSING = 0.2  # share of rows without a value from which `missing: any` i
 FEW_QUASI = 2  # quasi-identifiers, of which none is left out
 MANY_QUASI = 4  # from which half of them are tried
 
-Tree = Mapping[str, Any]
+Tree = dict[str, Any]
 """A run file as YAML."""
 
 
@@ -60,7 +60,7 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
             loss, error, classes = (first.figures[name] for name in ("ncp", "query_error", "classes"))
             counted = f"{classes:,} class{'' if classes == 1 else 'es'}"
             head = f"{_on(rows, draft)}: NCP {loss:.2f}, median query error {error:.2f}, {counted}"
-            if loss <= BAD and error <= BAD:
+            if loss <= BAD and error <= BAD and classes > 1:
                 return (head,)
         tried = [
             (change, _carried_out(_quickly(changed), rows, folder))
@@ -68,7 +68,7 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
         ]
     except TcloseError as error:
         return (f"The trial on {rows.num_rows:,} rows failed: {error}",)
-    return (head, *_helpful(first, tried))
+    return (head, *_helpful(first, tried), *_decision(first, tried))
 
 
 def rows_to_try(draft: Draft, gathered: TableFacts) -> pa.Table:
@@ -86,36 +86,38 @@ def rows_to_try(draft: Draft, gathered: TableFacts) -> pa.Table:
 def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
     """(a change in words, the run file with it), the likeliest to help first."""
     quasi, sensitive = (tree["attributes"][role] for role in ("quasi_identifiers", "sensitive_attributes"))
-    facts = {one.name: one.facts for one in (*draft.choice.quasi, *draft.choice.sensitive)}
     for one in draft.choice.sensitive:
         settings = sensitive[one.name]
         if settings["distance"] != "ordered" and _may_be_ordered(one, settings["distance"]):
             kept = {key: part for key, part in settings.items() if key not in ("hierarchy", "missing")}
-            missing = {"missing": "lowest"} if one.facts.whole.missing else {}
-            ordered = {**kept, "distance": "ordered", **missing}
+            ordered = {**kept, "distance": "ordered", **({"missing": "lowest"} if one.facts.whole.missing else {})}
             yield f"{one.name} as ordered", _with(tree, "sensitive_attributes", {**sensitive, one.name: ordered})
+    for change, columns in _other_quasi(quasi, {one.name: one.facts for one in draft.choice.quasi}):
+        yield change, _with(tree, "quasi_identifiers", columns)
+    required = {name: Fraction(str(one["t"])) for name, one in sensitive.items() if one["t"] != MEASURE}
+    if required and (t := 2 * max(required.values())) < 1:
+        wider = {name: {**one, "t": float(t)} if name in required else one for name, one in sensitive.items()}
+        yield f"t = {float(t):g}, which protects less", _with(tree, "sensitive_attributes", wider)
+
+
+def _other_quasi(quasi: Tree, facts: Mapping[str, ColumnFacts]) -> Iterator[tuple[str, Tree]]:
+    """Quasi-identifiers with other settings, or fewer of them."""
     empty = [name for name in quasi if facts[name].whole.missing >= OFTEN_MISSING * facts[name].whole.rows]
     if empty:
-        any_value = {name: settings | ({"missing": "any"} if name in empty else {}) for name, settings in quasi.items()}
-        yield f"{', '.join(empty)} with missing: any", _with(tree, "quasi_identifiers", any_value)
-    neighbours = [name for name, settings in quasi.items() if "order" in (settings.get("hierarchy") or {})]
-    for name in neighbours[:1]:
+        yield f"{', '.join(empty)} with missing: any", quasi | {n: {**quasi[n], "missing": "any"} for n in empty}
+    for name in [name for name, settings in quasi.items() if "order" in (settings.get("hierarchy") or {})][:1]:
         sets = {key: part for key, part in quasi[name].items() if key != "hierarchy"} | {"generalization": "set"}
-        yield f"{name} as sets", _with(tree, "quasi_identifiers", {**quasi, name: sets})
+        yield f"{name} as sets", {**quasi, name: sets}
     if len(quasi) > FEW_QUASI:
         most = max(quasi, key=lambda name: facts[name].whole.distinct)
-        fewer = {name: settings for name, settings in quasi.items() if name != most}
-        yield f"Without {most} as quasi-identifier", _with(tree, "quasi_identifiers", fewer)
+        yield f"Without {most} as quasi-identifier", {name: one for name, one in quasi.items() if name != most}
     if len(quasi) > MANY_QUASI:
         half = dict(islice(quasi.items(), len(quasi) // 2))
-        yield f"With {', '.join(half)} as the only quasi-identifiers", _with(tree, "quasi_identifiers", half)
-    required = [settings["t"] for settings in sensitive.values() if settings["t"] != MEASURE]
-    if required and (t := 2 * max(Fraction(str(t)) for t in required)) < 1:
-        wider = {
-            name: settings if settings["t"] == MEASURE else {**settings, "t": float(t)}
-            for name, settings in sensitive.items()
-        }
-        yield f"t = {float(t):g}, which protects less", _with(tree, "sensitive_attributes", wider)
+        yield f"With {', '.join(half)} as the only quasi-identifiers", half
+
+
+def _with(tree: Tree, role: str, columns: Tree) -> Tree:
+    return {**tree, "attributes": {**tree["attributes"], role: columns}}
 
 
 def _may_be_ordered(one: SuggestedColumn, distance: str) -> bool:
@@ -123,10 +125,6 @@ def _may_be_ordered(one: SuggestedColumn, distance: str) -> bool:
     quantity = one.concept is not None and one.concept.name in MEASURED
     ordered = one.facts.are_all_numbers or one.facts.calendar is not None
     return ordered and one.facts.whole.distinct > 2 and (distance == "equal" or quantity)
-
-
-def _with(tree: Tree, role: str, columns: Tree) -> Tree:
-    return {**tree, "attributes": {**tree["attributes"], role: columns}}
 
 
 def _quickly(tree: Tree) -> Tree:
@@ -168,8 +166,16 @@ def _helpful(first: Outcome, tried: list[tuple[str, Outcome]]) -> Iterator[str]:
     for change, reached in helpful:
         yield f"{change}: {name} {reached:.2f}{before}"
     if tried and not helpful:
-        yield (
-            "The one change that was tried does not help much"
-            if len(tried) == 1
-            else f"None of the {len(tried)} changes that were tried helps much"
-        )
+        yield f"Changes that were tried, and do not help much: {len(tried)}"
+
+
+def _decision(first: Outcome, tried: list[tuple[str, Outcome]]) -> Iterator[str]:
+    """What a person has to decide if a release by the run file as it is would be nearly useless."""
+    useful = [
+        one.state == "released" and one.figures["classes"] > 1 and one.figures["ncp"] <= BAD
+        for one in (first, *(one for _, one in tried))
+    ]
+    if not useful[0]:
+        decide = "which quasi-identifiers an adversary can know, which t is needed, and whether there are enough rows"
+        decide = "which of these changes to make" if any(useful) else f"{decide}: no change that was tried is enough"
+        yield f"Not ready: a release by this file as it is would be nearly useless. Decide {decide}"

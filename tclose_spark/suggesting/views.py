@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from tclose_spark.suggesting.facts import ColumnFacts, WholeCounts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.settings import kind_of
+from tclose_spark.suggesting.settings import kind_of, said_of_codes
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
 
@@ -33,21 +33,27 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     """The roles of the run file, and what to check, in lines of at most 80 characters."""
     groups = ["direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"]
     some = [(suggestion.person, "person"), (suggestion.weight, "survey weight")]
+    single = {one.name for one in (*suggestion.choice.left_out, *suggestion.choice.weights)}
     for role in [*(role for one, role in some if one is not None), *groups]:
-        names = [name for name, own in suggestion.roles.items() if own == role]
-        head = f"{len(names):>3} {role}{'' if len(names) == 1 or role == 'left out' else 's'}"
+        every = [name for name, own in suggestion.roles.items() if own == role]
+        names = [name for name in every if role != "left out" or name in single]
+        head = f"{len(every):>3} {role}{'' if len(every) == 1 or role == 'left out' else 's'}"
         text = f"{head}: {', '.join(map(_short, names))}" if names else head
         yield from wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False)
+    coded = [column for column in suggestion.columns if column.facts.codes.rows]
+    codes = [f"{_short(column.name)}: {said_of_codes(column.facts)}" for column in coded]
+    for sentence in (*suggestion.choice.groups, *codes):
+        yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
     if any(one.facts.whole.estimated for one in suggestion.columns):
         yield "    ~ marks numbers of values that are estimates"
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
         yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
-    for sentence in suggestion.tried:
-        yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     for warning in suggestion.warnings:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
+    for sentence in suggestion.tried:
+        yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _looks(judged: SuggestedColumn) -> str:

@@ -16,6 +16,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.suggested import COMPARED
 from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
+from tclose_spark.suggesting.facts import least_k
 from tclose_spark.suggesting.judging import SuggestedColumn, looks_like_a_key
 from tclose_spark.suggesting.settings import (
     ColumnSettings,
@@ -31,9 +32,7 @@ from tclose_spark.table.domains import Repetition
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
-ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 PROPOSAL = "# This proposal. Leave it as it is: the internal report of a release lists what was changed after it.\n"
-K = 10
 MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
@@ -89,11 +88,6 @@ class Draft:
         return () if self.person else tuple(map(repetition_warning, self.repeated))
 
 
-def least_k(rows: int) -> int:
-    """K; less for a small table, so that it has some classes."""
-    return K if rows >= ENOUGH_ROWS else max(2, min(K, rows // 30))
-
-
 def render_run_file(draft: Draft) -> str:
     """The run file."""
     choice = draft.choice
@@ -134,6 +128,7 @@ def render_run_file(draft: Draft) -> str:
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
         weight=draft.weight and _shown(no_settings(draft.weight)),
+        groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
         apart=draft.apart and share(draft.changing[draft.person.column] if draft.person else 0.0),
         tried=[{"said": [sentence]} for sentence in draft.tried],
@@ -189,7 +184,7 @@ def flow(value: Any) -> str:
         return f"[{', '.join(map(flow, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
-    is_number = isinstance(value, int) or re.fullmatch(r"[0-9]+(\.[0-9]+)?", str(value))
+    is_number = isinstance(value, int) or re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", str(value))
     return str(value) if is_number else scalar(str(value))
 
 

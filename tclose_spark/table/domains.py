@@ -19,6 +19,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
 from tclose_spark.table.people import People
 
@@ -120,6 +121,7 @@ class Profile:
     people: if they are counted.
     weights: millionths of people by code of each sensitive attribute, if rows have weights.
     rounded_away: rows whose weight is published as 0, but is none.
+    far: few rows with numbers far from all others, by numeric quasi-identifier.
     """
 
     rows: int
@@ -134,6 +136,7 @@ class Profile:
     people: People | None = None
     weights: tuple[tuple[int, ...], ...] = ()
     rounded_away: int = 0
+    far: tuple[FarNumbers, ...] = ()
 
     @cached_property
     def cell_codes(self) -> IntArray:

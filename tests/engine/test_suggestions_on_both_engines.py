@@ -115,9 +115,8 @@ def test_a_word_for_missing_numbers_and_other_forms_of_dates(spark: SparkSession
     (tmp_path / "people.csv").write_text("\n".join([*rows, ""]))
     here, there = (suggest(tmp_path / "people.csv", engine=engine, log=None) for engine in ("local", "spark"))
     assert here.yaml == there.yaml
-    assert here.spec["input"]["options"]["nullValue"] == "NA"
     assert here.spec["attributes"]["quasi_identifiers"] == {
-        "age": {"type": "numeric"},
+        "age": {"type": "numeric", "missing_values": ["NA"]},
         "birth_date": {"type": "date", "date_format": "%d.%m.%Y"},
         "city": {"type": "categorical", "generalization": "set"},
     }

@@ -46,7 +46,8 @@ def test_a_table_becomes_a_run_file_that_is_released_as_it_is(tclose: Command, t
         "sex": None,
     }
     text = {"strip": True, "case": "fold"}
-    assert attributes["sensitive_attributes"] == {"diagnosis": {"distance": "equal", "t": 0.2, "text": text}}
+    diagnosis = {"distance": "equal", "t": 0.2, "text": text, "missing_values": ["?"]}
+    assert attributes["sensitive_attributes"] == {"diagnosis": diagnosis}
     spec = load_spec(file)
     assert spec.input.columns == {"patient id": "patient_id"}
     assert spec.input.options == {"header": "true", "sep": ";"}  # read as text: zip codes have zeros before them
@@ -143,4 +144,4 @@ def test_figures_of_a_sample_and_of_the_whole_table(spark: SparkSession) -> None
     suggestion = suggest(people, name="people")
     assert suggestion.spec["input"] == {"path": "people", "format": "table", "columns": {"a b": "a_b"}}
     assert suggestion.roles["a_b"] == "left out"
-    assert suggestion.roles["when"] == "direct identifier"  # nearly unique, under a name that does not say why
+    assert suggestion.roles["when"] == "quasi-identifier"  # a time is generalized, under any name

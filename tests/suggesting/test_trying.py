@@ -64,13 +64,14 @@ def test_a_table_on_which_nothing_is_bad_has_figures_and_no_changes() -> None:
 def test_an_income_as_equal_would_be_better_ordered(tmp_path: Path) -> None:
     suggestion = suggested(people(), trial=False)
     assert suggestion.tried == ()
-    head, *helpful = try_suggestion(suggestion, as_equal(suggestion), gathered(people()), str(tmp_path / "work"))
+    head, *helpful, last = try_suggestion(suggestion, as_equal(suggestion), gathered(people()), str(tmp_path / "work"))
     loss = HEAD.fullmatch(head)[2]
     assert float(loss) > 0.5
     assert re.fullmatch(rf"income as ordered: NCP 0\.[0-4]\d instead of {loss}", helpful[0])
     reached = [float(re.search(r"(?:NCP|error) (\d\.\d+)", line)[1]) for line in helpful]
     assert reached == sorted(reached)
     assert len(helpful) <= trying.MOST_CHANGES
+    assert last.endswith("as it is would be nearly useless. Decide which of these changes to make")
 
 
 def test_the_changes_that_are_tried() -> None:

@@ -18,7 +18,7 @@ import tclose_spark as tc
 from tclose_spark.comparing.outcome import Outcome
 from tclose_spark.suggesting import trying
 from tclose_spark.suggesting.judging import suggest_role
-from tclose_spark.suggesting.settings import quasi_identifier_settings, sensitive_settings
+from tclose_spark.suggesting.settings import quasi_identifier_settings
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.suggesting.trying import _helpful, changes, try_suggestion
 
@@ -155,29 +155,18 @@ def with_word(word: str, other: str = "b") -> pa.Table:
 def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any], tmp_path: Path, word: str) -> None:
     csv.write_csv(with_word(word), tmp_path / "people.csv")
     suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", t="0.5", log=None, engine="local")
-    assert suggestion.spec["input"]["options"]["nullValue"] == word
     attributes = suggestion.spec["attributes"]
-    assert attributes["quasi_identifiers"]["age"] == {"type": "numeric"}
-    assert attributes["sensitive_attributes"]["income"] == {"distance": "ordered", "t": 0.5, "missing": "lowest"}
+    assert attributes["quasi_identifiers"]["age"] == {"type": "numeric", "missing_values": [word]}
+    ordered = {"distance": "ordered", "t": 0.5, "missing": "lowest", "missing_values": [word]}
+    assert attributes["sensitive_attributes"]["income"] == ordered
     suggestion.write(tmp_path / "run.yaml")
     code, _, err = tclose("release", tmp_path / "run.yaml")
     assert code == 0, err
 
 
-def test_a_word_that_is_a_value_elsewhere_stays_one_and_is_reported(tmp_path: Path) -> None:
-    csv.write_csv(with_word("NA", other="NA"), tmp_path / "people.csv")
-    suggestion = tc.suggest(tmp_path / "people.csv", file=tmp_path / "run.yaml", log=None, trial=False)
-    assert "nullValue" not in suggestion.spec["input"].get("options", {})
-    for line in (
-        quasi_identifier_settings(suggest_role(gathered(with_word("NA")).facts[0])),
-        sensitive_settings(suggest_role(gathered(with_word("NA")).facts[2]), "0.2"),
-    ):
-        assert any("all of its values are numbers but 'NA'" in said for said in line.said)
-
-
 def test_a_text_among_numbers_is_no_word_for_missing() -> None:
-    assert facts("age", [*map(str, range(50)), "CANARY-7f3"]).null_word == ""
-    assert facts("age", [*map(str, range(50)), "NA", "none"]).null_word == ""
+    assert not facts("age", [*map(str, range(50)), "CANARY-7f3"]).codes.rows
+    assert facts("age", [*map(str, range(50)), "NA", "none"]).codes.rows == {"NA": 1, "none": 1}
 
 
 def mostly_missing(rows: int = 1000) -> pa.Table:
@@ -212,13 +201,13 @@ def test_few_missing_values_are_not(tmp_path: Path) -> None:
     assert not any("missing: any" in change for change, _ in changes(suggestion, suggestion.spec))
 
 
-def test_changes_that_do_not_help_are_counted_in_english() -> None:
+def test_changes_that_do_not_help_are_counted() -> None:
     def outcome(loss: float) -> Outcome:
         return Outcome(method="closeness_tree", k=2, t="0.2", state="released", figures={"ncp": loss})
 
     first, same = outcome(0.9), ("sex as sets", outcome(0.9))
-    assert [*_helpful(first, [same])] == ["The one change that was tried does not help much"]
-    assert [*_helpful(first, [same, same])] == ["None of the 2 changes that were tried helps much"]
+    assert [*_helpful(first, [same])] == ["Changes that were tried, and do not help much: 1"]
+    assert [*_helpful(first, [same, same])] == ["Changes that were tried, and do not help much: 2"]
     assert [*_helpful(first, [("sex as sets", outcome(0.4))])] == ["sex as sets: NCP 0.40 instead of 0.90"]
 
 

@@ -132,6 +132,12 @@ class LossByInput:
         return widened
 
 
+def losses_without_far(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
+    """The loss of each quasi-identifier with `far` numbers over the range without them."""
+    columns = {q.name: q.columns[0] for q in quasi}
+    return [LossByInput(one.column, columns[one.column], one.times) for one in profile.far]
+
+
 def losses_by_input(quasi: Sequence[JudgedQuasi], profile: Profile) -> list[LossByInput]:
     """The loss by quasi-identifier over the input's range and values. Internal: with the labels it would reveal the
     range.

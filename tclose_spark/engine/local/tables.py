@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, Generic
 from uuid import uuid4
@@ -20,7 +21,10 @@ from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder, place_of
 from tclose_spark.io.storage.stores import Place, in_order
+from tclose_spark.table.columns.missing import pattern_of, without_codes
 from tclose_spark.table.columns.parquet import FILE, TABLE
+from tclose_spark.table.columns.spark_types import is_unsupported
+from tclose_spark.table.dictionaries import of_values
 
 FUNCTIONS = {"sum": pc.sum, "min": pc.min, "max": pc.max}
 
@@ -55,6 +59,22 @@ class LocalEngine:
 
     def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
         return table.renamed(names)
+
+    def read_as_missing(self, table: LocalTable, codes: Mapping[str, Sequence[str]]) -> LocalTable:
+        names = [field.name for field in table.schema if codes.get(field.name) and not is_unsupported(field.type)]
+        patterns = {name: pattern_of(codes[name]) for name in names}
+
+        def read(part: Partition) -> Iterator[pa.RecordBatch]:
+            for batch in part():
+                for name in patterns.keys() & {*batch.schema.names}:
+                    place = batch.schema.get_field_index(name)
+                    column = of_values(batch[name], partial(without_codes, pattern=patterns[name]))
+                    batch = batch.set_column(place, batch.schema.field(place).with_type(column.type), column)
+                yield batch
+
+        parts, again = tuple(partial(read, part) for part in table.partitions), table.reopened
+        reopened = again and (lambda names, coded: self.read_as_missing(again(names, coded), codes))
+        return replace(table, partitions=parts, reopened=reopened)
 
     def union(self, tables: Sequence[LocalTable]) -> LocalTable:
         parts = tuple(part for table in tables for part in table.partitions)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.errors import PySparkException, PySparkTypeError
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
@@ -24,6 +24,7 @@ from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.columns.missing import pattern_of
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
 
 SAME_TEXT = {pa.string(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.bool_()}
@@ -84,6 +85,16 @@ class SparkEngine:
 
     def rename(self, table: SparkTable, names: Sequence[str]) -> Any:
         return table.rename(names) if isinstance(table, TaskFiles) else table.toDF(*names)
+
+    def read_as_missing(self, table: SparkTable, codes: Mapping[str, Sequence[str]]) -> DataFrame:
+        def read(field: T.StructField) -> Column:
+            column = quoted(field.name)
+            if not codes.get(field.name) or isinstance(field.dataType, UNSUPPORTED):
+                return column
+            coded = column.cast("string").rlike(pattern_of(codes[field.name]))
+            return F.when(coded, None).otherwise(column).alias(field.name, metadata=field.metadata)
+
+        return frame_of(table).select(*map(read, frame_of(table).schema.fields))
 
     def union(self, tables: Sequence[SparkTable]) -> DataFrame:
         return reduce(DataFrame.union, map(frame_of, tables))

@@ -25,18 +25,19 @@ from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
 from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
+from tclose_spark.table.far_numbers import count_ends, ends
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.labels import number_codes
 
 ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
-WEIGHTS, STOOD_FOR, DRAWN = -9, -10, -11
+WEIGHTS, STOOD_FOR, DRAWN, FAR = -9, -10, -11, -12
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
 register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
 sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
 WEIGHTS, millionths of people by (place of the sensitive attribute, value).
 STOOD_FOR, about the sum of the weights in people. DRAWN, rows of a sample of numbers by (place of the quasi-identifier,
-hash of the row, code of the number).
+hash of the row, code of the number). FAR, rows of the lowest and highest numbers by (place, number).
 """
 
 
@@ -87,6 +88,7 @@ class TaskTallies:
         self._columns = columns
         self._histograms: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
         self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
+        self._ends = {place: dict[float, int]() for place in self._ranges}
         self._drawn = {place: NumberSample.empty() for place in columns.drawn}
         self._fingerprint = Fingerprint(0, 0)
         self._marked = dict.fromkeys(marks, 0)
@@ -113,6 +115,7 @@ class TaskTallies:
         for place, column in enumerate(columns.quasi(held)):
             if place in self._ranges:
                 self._ranges[place] |= NumberRange.of(column)
+                self._ends[place] = count_ends(self._ends[place], column)
             else:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
@@ -152,6 +155,9 @@ class TaskTallies:
             yield MARK, [name], n
         for place, found in self._ranges.items():
             yield RANGE, [str(place), *found.to_key()], found.missing
+        for place, numbers in self._ends.items():
+            for number, n in numbers.items():
+                yield FAR, [str(place), repr(number)], n
         for place, drawn in self._drawn.items():
             for hashed, code, n in zip(*map(np.ndarray.tolist, (drawn.hashes, drawn.codes, drawn.counts)), strict=True):
                 yield DRAWN, [str(place), f"{hashed:016x}", str(code)], n
@@ -231,7 +237,8 @@ class Counted:
     """The tallies of all rows.
 
     histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive tuple.
-    ranges: by numeric quasi-identifier. marked: rows by mark.
+    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at its ends.
+    marked: rows by mark.
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
     repeated: the identifiers that repeat.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
@@ -243,6 +250,7 @@ class Counted:
     fingerprint: Fingerprint
     histograms: list[TupleCounts]
     ranges: dict[str, NumberRange]
+    far: dict[str, dict[float, int]]
     marked: dict[str, int]
     distinct: dict[str, int]
     distinct_rows: int
@@ -271,6 +279,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         )
     histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
     ranges: dict[str, NumberRange] = {}
+    far: dict[str, dict[float, int]] = {name: {} for name in quasi}
     marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
     sampled = [dict[int, int]() for _ in identifiers]
     drawn = {name: list[tuple[int, int, int]]() for name in quasi}
@@ -285,6 +294,8 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         elif tally == RANGE:
             name = quasi[int(key[0])]
             ranges[name] = ranges.get(name, NO_NUMBERS) | NumberRange.from_key(key[1:], n)
+        elif tally == FAR:
+            far[quasi[int(key[0])]][int(key[1]) if key[1].lstrip("-").isdigit() else float(key[1])] = n
         elif tally == MARK:
             marked[key[0]] = n
         elif tally == PRESENT:
@@ -304,6 +315,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         fingerprint=Fingerprint(whole.get(ROWS, 0), whole.get(DIGEST, 0)),
         histograms=[*histograms],
         ranges=ranges,
+        far={name: ends(rows) for name, rows in far.items() if rows},
         marked=marked,
         distinct_rows=distinct.pop(""),
         distinct=distinct,

@@ -23,6 +23,7 @@ class Concept:
     words: tuple[str, ...]
     either: bool = False
     unique: bool = False
+    nominal: bool = False
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -31,16 +32,27 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS = (
-    frozenset(_words(_LEXICON[key])) for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights")
+NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES = (
+    frozenset(_words(_LEXICON[key]))
+    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
 """Words with which the name of a count begins, if it goes on with `of` or ends as a plural: `num_visits`."""
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
+NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
+"""Words of one of several columns: `diag2` is a diagnosis."""
+_PHRASES = [frozenset(entry.split()) for entry in ("", *TECHNICAL) if " " in entry or not entry]
 _ENTRIES = [
     (frozenset(entry.split()), place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words
 ]
+_ENDINGS = [
+    (word, place, concept)
+    for place, concept in enumerate(CONCEPTS)
+    for word in concept.words
+    if concept.role != "direct" and len(word) > 4 and " " not in word
+]
+"""Words with which a compound may end."""
 
 KEYED = 0.02  # different values a row from which a column that calls itself a number or a key is taken for one
 
@@ -53,6 +65,7 @@ class Hint:
     numbers: whether the name calls it a number or a key, which makes it an identifier if it has many values. Names
         of counts (`num_visits`) do not.
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
+    nominal: whether its whole numbers are codes by its concept.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
     weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
@@ -64,6 +77,7 @@ class Hint:
     of_others: bool
     technical: bool
     weight: bool = False
+    nominal: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -86,11 +100,14 @@ def hint_of(name: str) -> Hint:
     ('health', "person's name")
     """
     listed = words_of(name)
-    words = frozenset(listed)
+    words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
     found = [(-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words]
+    if not found:  # Jahresgehalt, Haushaltseinkommen
+        found = [(0, place, one) for end, place, one in _ENDINGS if any(word.endswith(end) for word in words)]
     if words & OF_THINGS:
         found = [one for one in found if one[2].name != "person's name"] or found
-    concept = min(found, key=lambda one: one[:2])[2] if found else None
+    technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
+    concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
     counts = len(listed) > 1 and listed[0] in COUNTS and (listed[1] == "of" or listed[-1][-1] == "s")
     keys = words - COUNTS if counts else words
     return Hint(
@@ -98,8 +115,9 @@ def hint_of(name: str) -> Hint:
         numbers=bool(keys & NUMBERS),
         codes=bool(keys & (NUMBERS | CODES)),
         of_others=bool(words & OF_OTHERS),
-        technical=bool(words) and words <= TECHNICAL,
+        technical=technical,
         weight=concept is None and bool(words & WEIGHTS),
+        nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
 
 

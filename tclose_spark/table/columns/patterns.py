@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import yaml
 
 IDENTIFYING: Mapping[str, str] = {
     "e-mail addresses": r"[^\s@]+@[^\s@]+\.[A-Za-z]{2,}",
@@ -56,6 +58,8 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
 """How dates may be written, as `date_format`, and how such a text becomes an ISO date. Both digits are there."""
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
+AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
+"""Amounts with a decimal comma, separators of thousands or a currency."""
 BOOLEAN = r"(?i)true|false"
 SEVERAL = r"^[\[{(].*[\]})]$|[^.]\.\.[^.]"
 """Labels of several values: sets, intervals, and groups by their ends."""
@@ -63,11 +67,13 @@ BETWEEN = r'"?, "?|\.\.'
 MARKED = r"\*|\{.*\}"
 """Values with a meaning in a release: the whole domain, and a set."""
 
-PLACEHOLDERS = (
-    *("?", "-", "--", ".", "n/a", "na", "nan", "null", "none", "nil", "unknown", "unk", "missing", "not available"),
-    *("not applicable", "not stated", "refused", "do not know", "don't know", "k.a.", "keine angabe", "inconnu"),
+PLACEHOLDERS, AMONG_NUMBERS = (
+    tuple(words.split(", "))
+    for words in yaml.safe_load(files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8")).values()
 )
-"""Words that often stand for a missing value. They are not values of people, so a file may name them."""
+"""Words that often stand for a missing value, and those of them that do so among numbers only. They are not values of
+people, so a file may name them.
+"""
 
 FREE_TEXT = 40  # mean number of characters from which text counts as free text
 

@@ -1,0 +1,76 @@
+"""Codes for missing values are read as missing, whatever the type of a column, and on both engines alike."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tclose_spark.engine.sources import frame_table, open_table, read_table
+from tclose_spark.engine.tables import collect, map_batches, read_as_missing, schema_of
+from tclose_spark.io.local_session import LocalSession
+from tclose_spark.runfile.spec import Input
+
+COLUMNS: dict[str, tuple[pa.Array, list[str], list[Any]]] = {
+    "whole": (pa.array([5, 98, -9]), ["98", "-9"], [5, None, None]),
+    "short": (pa.array([5, 98, 99], pa.int8()), ["98.0", "999"], [5, None, 99]),
+    "double": (pa.array([99.0, 99.5, 99999999.0]), ["99", "99999999"], [None, 99.5, None]),
+    "float": (pa.array([99.5, 1e9, 1.0], pa.float32()), ["99.50", "1000000000"], [None, None, 1.0]),
+    "decimal": (
+        pa.array(list(map(Decimal, ("99.00", "9.90", "1.00"))), pa.decimal128(6, 2)),
+        ["99", "9.9"],
+        [None, None, Decimal("1.00")],
+    ),
+    "number_as_text": (pa.array(["99", "99.0", "099"]), ["99"], [None, None, "099"]),
+    "text": (pa.array(["Unknown", "unknown", "a.b|c"]), ["Unknown", "a.b|c", "."], [None, "unknown", None]),
+    "truth": (pa.array([True, False, None]), ["true"], [None, False, None]),
+    "day": (pa.array([date(2020, 1, 1), date(9999, 12, 31), None]), ["9999-12-31"], [date(2020, 1, 1), None, None]),
+    "time": (
+        pa.array([datetime(1900, 1, 1), datetime(1900, 1, 1, 1), None], pa.timestamp("us")),
+        ["1900-01-01"],
+        [None, datetime(1900, 1, 1, 1), None],
+    ),
+    "others": (pa.array([98, 99, 999]), [], [98, 99, 999]),
+}
+TABLE = pa.table({name: column for name, (column, _, _) in COLUMNS.items()})
+CODES = {name: codes for name, (_, codes, _) in COLUMNS.items()}
+EXPECTED = {name: expected for name, (_, _, expected) in COLUMNS.items()}
+
+
+def session_of(on: str, request: pytest.FixtureRequest) -> Any:
+    return LocalSession() if on == "local" else request.getfixturevalue("spark")
+
+
+def test_codes_of_each_type_are_read_as_missing() -> None:
+    read = read_as_missing(frame_table(LocalSession(), TABLE), CODES)
+    assert collect(read).to_pydict() == EXPECTED
+    assert schema_of(read) == TABLE.schema
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "frame"])
+def test_both_engines_read_the_same_codes_as_missing(kind: str, tmp_path: Path, spark: SparkSession) -> None:
+    path = str(tmp_path / f"table.{kind}")
+    pq.write_table(TABLE, path) if kind == "parquet" else pcsv.write_csv(TABLE, path)
+    found = []
+    for session in (LocalSession(), spark):
+        opened = open_table(session, TABLE if kind == "frame" else path, TABLE.column_names, None, {}, {}, CODES)
+        passed = map_batches(opened.table, lambda batches: batches, schema_of(opened.table), may_be_coded=True)
+        found.append([collect(opened.table).to_pydict(), collect(passed).to_pydict()])
+    assert found[0] == found[1]
+    if kind != "csv":  # whose values are texts
+        assert found[0] == [EXPECTED, EXPECTED]
+    assert found[0][0]["number_as_text"] == [None, None, "099"]
+
+
+def test_columns_that_are_opened_alone_have_no_codes(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "t.parquet", use_dictionary=True)
+    source = Input(path=str(tmp_path / "t.parquet"), columns={"text": "word"})
+    read: Any = read_table(LocalSession(), source, codes={"word": ["Unknown"], "whole": ["98"]})
+    alone = read.reopened(["word", "whole"], True).collect()
+    assert alone["word"].cast(pa.string()).to_pylist() == [None, "unknown", "a.b|c"]
+    assert alone["whole"].to_pylist() == [5, None, -9]

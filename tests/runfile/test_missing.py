@@ -1,0 +1,41 @@
+"""Codes for missing values: those of a column, and those under `input` for all columns but identifiers and weights."""
+
+import pytest
+
+from tclose_spark.auditing.question import question_from_columns, question_from_run_file
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.loading import parse_yaml, spec_of
+
+RUN_FILE = """
+name: survey
+input: {path: survey.csv, format: csv, missing_values: [Unknown, 9999-12-31]}
+output: {path: build}
+attributes:
+  direct_identifiers: [ssn]
+  weight: pw
+  quasi_identifiers:
+    age: {type: numeric, missing_values: [999, 99.0, -1]}
+    sex: {}
+  sensitive_attributes: {wage: {t: 0.3, missing_values: ["-9", true]}}
+  insensitive_attributes: [wave]
+privacy: {k: 5}
+"""
+ALL = ("Unknown", "9999-12-31")
+CODES = {"age": (*ALL, "999", "99.0", "-1"), "sex": ALL, "wage": (*ALL, "-9", "true"), "wave": ALL}
+
+
+def test_codes_under_input_are_of_all_columns_but_identifiers_and_weights() -> None:
+    spec = spec_of(parse_yaml(RUN_FILE, "run"))
+    assert spec.missing_values == CODES
+    assert question_from_run_file(spec).missing_values == CODES
+
+
+def test_columns_of_an_audit_may_have_codes() -> None:
+    question = question_from_columns({"age": {"missing_values": [99]}}, {"wage": {}})
+    assert question.missing_values["age"] == ("99",)
+
+
+@pytest.mark.parametrize("wrong", ["[null]", "[[1]]", '[""]', "99"])
+def test_a_code_is_a_number_a_text_or_a_date(wrong: str) -> None:
+    with pytest.raises(ConfigurationError, match="missing_values"):
+        spec_of(parse_yaml(RUN_FILE.replace("[999, 99.0, -1]", wrong), "run"))
