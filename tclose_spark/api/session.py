@@ -14,15 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tclose_spark.api.arguments import GivenRun, Table
-from tclose_spark.api.engine_choice import (
-    LOCAL,
-    SPARK,
-    Choice,
-    asked_engine,
-    choose_engine,
-    spark_present,
-    work_of,
-)
+from tclose_spark.api.engine_choice import LOCAL, SPARK, Choice, asked_engine, choose_engine, spark_present, work_of
 from tclose_spark.api.errors import ends_with_command, full_disks_named, on_command_line, tell_command_line
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError

@@ -9,13 +9,13 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.attacks import Attacks
 from tclose_spark.auditing.parts.background import Background
 from tclose_spark.auditing.parts.class_file import ClassFile
-from tclose_spark.auditing.parts.part import Part, tallied
+from tclose_spark.auditing.parts.part import AuditPart, tallied
 from tclose_spark.auditing.parts.population import PopulationRisk
 from tclose_spark.auditing.parts.reading import Reading
 from tclose_spark.auditing.parts.requirements import Requirements, guarantees_of, judge
 from tclose_spark.auditing.parts.several_releases import SeveralReleases
 from tclose_spark.auditing.parts.special_uniques import UniquesSearch
-from tclose_spark.auditing.parts.supersets import Supersets
+from tclose_spark.auditing.parts.supersets import SupersetSearch
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -24,10 +24,10 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import keep, session_of, sized_shuffles
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-PARTS: Sequence[type[Part]] = (
+PARTS: Sequence[type[AuditPart]] = (
     ClassFile,
     Reading,
-    Supersets,
+    SupersetSearch,
     Attacks,
     Requirements,
     Background,

@@ -80,10 +80,7 @@ def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) 
 
 
 def _farthest(
-    tallies: Table,
-    question: AuditQuestion,
-    attributes: Sequence[JudgedAttribute],
-    wanted: Sequence[JudgedAttribute],
+    tallies: Table, question: AuditQuestion, attributes: Sequence[JudgedAttribute], wanted: Sequence[JudgedAttribute]
 ) -> Mapping[str, str | None]:
     """The labels of the class with the largest ratio of distance to t, over the wanted attributes."""
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels]

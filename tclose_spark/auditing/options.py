@@ -68,35 +68,18 @@ class TableOptions(TypedDict, total=False):
     ]
     hierarchies: Annotated[
         Mapping[str, str | PathLike[str]] | None,
-        Option(
-            "The hierarchy of a quasi-identifier.",
-            "Of quasi-identifiers: files by column.",
-            flags=("--hierarchy",),
-            metavar="COLUMN=FILE",
-            many=True,
-        ),
+        Option("The hierarchy of a quasi-identifier.", flags=("--hierarchy",), metavar="COLUMN=FILE", many=True),
     ]
     spec: Annotated[
         "ReleaseSpec | Mapping[str, Any] | str | PathLike[str] | None",
-        Option(
-            "Take the columns from this run file instead of options.",
-            "A run file that describes the columns, in place of the three above.",
-            flags=("--config",),
-            metavar="FILE",
-        ),
+        Option("Take the columns from this run file instead of options.", flags=("--config",), metavar="FILE"),
     ]
     t: Annotated[Number | None, Option("The t of sensitive attributes without their own.")]
     reference: Annotated[Table, Option("Compare classes with this table, such as a census.", metavar="TABLE")]
     format: Annotated[str | None, Option("csv, parquet, delta or table, if the path does not name it.")]
     options: Annotated[
         Mapping[str, Any] | None,
-        Option(
-            "For Spark's reader, such as sep=;.",
-            'For Spark\'s reader, such as {"sep": ";"}.',
-            flags=("--option",),
-            metavar="KEY=VALUE",
-            many=True,
-        ),
+        Option("For Spark's reader, such as sep=;.", flags=("--option",), metavar="KEY=VALUE", many=True),
     ]
     engine: Annotated[
         str | None,

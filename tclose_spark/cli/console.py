@@ -47,11 +47,7 @@ def show_json(tree: Any) -> None:
 
 
 def show_release(
-    release: Release,
-    rows: bool = False,
-    in_one_line: bool = False,
-    said: Collection[str] = (),
-    details: bool = False,
+    release: Release, rows: bool = False, in_one_line: bool = False, said: Collection[str] = (), details: bool = False
 ) -> None:
     """Prints a summary of a release, and where its files are.
 

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 from types import ModuleType
 
@@ -38,8 +39,18 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
         _import_help()
     publishes = given[:1] not in READS_ONLY
     return process.run_command(
-        lambda: app(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
+        lambda: _app_of(given)(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
     )
+
+
+def _app_of(arguments: Sequence[str]) -> typer.Typer:
+    """The command line with the named command alone, because typer examines the options of all that it has."""
+    named = [
+        one for one in app.registered_commands if [one.name or getattr(one.callback, "__name__", "")] == arguments[:1]
+    ]
+    chosen = copy(app)
+    chosen.registered_commands = named or app.registered_commands
+    return chosen
 
 
 def _import_help() -> None:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tclose_spark.auditing.attacks.exposures import AttackColumns, KnownAttributeColumns, measure_attacks
-from tclose_spark.auditing.parts.part import AuditedTable, Part, TalliedTable
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.class_table import ClassMeasure
 from tclose_spark.checks.classes.tuples import TupleCloseness, all_together
 from tclose_spark.requirements.criterion import Criterion
 
 
-class Attacks(Part):
+class Attacks(AuditPart):
     """What each attack exposes.
 
     of_attributes: an attack column for each. known: with several attributes, the attack that knows one of them.

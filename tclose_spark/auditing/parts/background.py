@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -18,7 +18,7 @@ SKIPPED = (
 )
 
 
-class Background(Part):
+class Background(AuditPart):
     """The join with the background table, if there is one, and guesses of its people if attacks are measured."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

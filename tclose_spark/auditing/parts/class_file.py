@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -11,7 +11,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.io.storage.folders import private
 
 
-class ClassFile(Part):
+class ClassFile(AuditPart):
     """Writes the class table as Delta, if the question names a path."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

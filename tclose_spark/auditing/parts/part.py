@@ -68,7 +68,7 @@ class AuditedTable(TalliedTable):
     alike: Guarantee | None
 
 
-class Part:
+class AuditPart:
     """A part of an audit. It is made for one audit, and has the methods that it needs; these here do nothing."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tclose_spark.auditing.parts.background import require_labels
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -13,7 +13,7 @@ from tclose_spark.checks.classes.population import PopulationRisks, measure_risk
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 
 
-class PopulationRisk(Part):
+class PopulationRisk(AuditPart):
     """The risks, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

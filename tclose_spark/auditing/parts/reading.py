@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tclose_spark.auditing.inputs import mixed_missing_notes
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -16,7 +16,7 @@ from tclose_spark.runfile.release_form import COUNT
 from tclose_spark.runfile.text import count_spellings
 
 
-class Reading(Part):
+class Reading(AuditPart):
     """Notes on bounds, labels, missing values, spellings, and orders."""
 
     counts_rows = False

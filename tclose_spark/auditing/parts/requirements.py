@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, Part, TalliedTable
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -23,7 +23,7 @@ from tclose_spark.requirements.registry import expectations_of
 from tclose_spark.runfile.joint import covered
 
 
-class Requirements(Part):
+class Requirements(AuditPart):
     """What is required of every class, and notes on what the verdict does not cover."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

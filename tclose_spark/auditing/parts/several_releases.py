@@ -10,7 +10,7 @@ from tclose_spark.auditing.attacks.differences import Differences, find_differen
 from tclose_spark.auditing.attacks.intersection_attack import Intersection, LabelledRelease, intersect_releases
 from tclose_spark.auditing.inputs import LATEST, EarlierTable, judged_attributes
 from tclose_spark.auditing.labels import judge_labels
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult, Together
 from tclose_spark.auditing.tables import AuditTables
@@ -22,7 +22,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 
-class SeveralReleases(Part):
+class SeveralReleases(AuditPart):
     """The figures of all releases together, if there are earlier ones."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.auditing.parts.part import AuditedTable, Part
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -22,7 +22,7 @@ from tclose_spark.table.dictionaries import group_equal
 MOST_CLASSES = 1_000_000
 
 
-class UniquesSearch(Part):
+class UniquesSearch(AuditPart):
     """The search, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:

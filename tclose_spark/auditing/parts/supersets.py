@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tclose_spark.auditing.parts.part import AuditedTable, Part, TalliedTable
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
@@ -13,7 +13,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.errors import ConfigurationError
 
 
-class Supersets(Part):
+class SupersetSearch(AuditPart):
     """With n, (n, t)-closeness is required, and t-closeness to the whole table only reported."""
 
     notes: tuple[str, ...] = ()
