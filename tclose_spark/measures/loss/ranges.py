@@ -230,10 +230,11 @@ def shows_nothing(label: str, alone: bool = False) -> bool:
 
 
 def _is_plain(label: str) -> bool:
-    """Whether a label is an interval whose ends are read as they are."""
+    """Whether a label is a number, or an interval whose ends are read as they are."""
     match = PLAIN.match(label)
+    ends = match.group(2, 3) if match else (label,)
     try:
-        return match is not None and all(match[i] in INFINITE or parse_quantity(match[i]) is not None for i in (2, 3))
+        return not YEARS.match(label) and all(end in INFINITE or parse_quantity(end) is not None for end in ends)
     except ValueError:
         return False
 
