@@ -38,21 +38,14 @@ FORMS = [
         ("<n[-&]*≥n", "[1, 0["),
         ("≤n[-&]*>n", "]1, 0]"),
         ("≤n[-&]*≥n", "[1, 0]"),
-        ("n<<n", "]0, 1["),  # such as 20 < age < 30
-        ("n<≤n", "]0, 1]"),
-        ("n≤<n", "[0, 1["),
-        ("n≤≤n", "[0, 1]"),
-        ("n>>n", "]1, 0["),
-        ("n≥>n", "]1, 0]"),
-        ("n>≥n", "[1, 0["),
-        ("n≥≥n", "[1, 0]"),
-        ("t?<n|n>", "]-inf, 0["),
-        ("[≤t]n|n_|n≥", "]-inf, 0]"),
-        (">n|n<", "]0, inf["),
-        (r"≥n|n\+|n≤", "[0, inf["),
+        ("t?<n", "]-inf, 0["),
+        ("[≤t]n|n_", "]-inf, 0]"),
+        (">n", "]0, inf["),
+        (r"≥n|n\+", "[0, inf["),
     )
 ]
-"""The table of forms: a sequence of signs, and its interval of the numbers 0 and 1 in it."""
+"""The table of forms: a sequence of signs, and its interval of the numbers 0 and 1 in it. `20 < age` is `> 20`."""
+TURNED = str.maketrans("<≤>≥", ">≥<≤")
 
 AND = r"(?:and|or|&|und|oder|et|ou|y|o|e|ed)"
 THAN = r"(?: than| als| de| que| di| del| a| i| il)?"
@@ -298,8 +291,9 @@ def _by_form(text: str) -> str | None:
     read = _signs(text.strip('" '))
     if read.signs == "d":
         return f"[{read.numbers[0]}, {int(read.numbers[0]) + 10}["
+    turned = re.sub("^n([<≤>≥])(?!n)", lambda end: end[1].translate(TURNED) + "n", read.signs)
     for signs, ends in FORMS:
-        if signs.fullmatch(read.signs):
+        if signs.fullmatch(turned):
             return re.sub("[01]", lambda place: read.numbers[int(place[0])], ends)
     return None
 
@@ -311,7 +305,9 @@ def _signs(text: str) -> Signs:
     factors: list[int] = []
     negative = False
     symbols = re.search("[<>≤≥⩽⩾≦≧]", text) is not None
-    for kind, found in _tokens(text):
+    for token in TOKEN.finditer(text):
+        kind = token.lastgroup or "other"
+        found = token[kind]
         if kind in ("number", "date", "decade"):
             number = found if kind != "number" else _plain_number(found, text)
             numbers.append(f"-{number}" if negative else number)
@@ -331,13 +327,6 @@ def _signs(text: str) -> Signs:
     return Signs(
         _tidy(signs, len(units)), tuple(_multiplied(numbers, factors)), "".join(units) if len(units) == 1 else ""
     )
-
-
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """(the kind of each part of a text, the part)."""
-    for found in TOKEN.finditer(text):
-        if found.lastgroup:
-            yield found.lastgroup, found[found.lastgroup]
 
 
 def _tidy(signs: str, units: int) -> str:
