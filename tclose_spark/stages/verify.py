@@ -126,7 +126,7 @@ def mechanism_record(run: Run) -> dict[str, Any]:
     """What the method's choices reveal, without values; announces it."""
     figure = run.staged(MINIMALITY, json.loads)
     notes = mechanism_notes(figure)
-    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
+    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)" if figure["measured"] else ""
     for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
         run.announce(f"note: {note}")
     return _recorded(figure)
@@ -331,9 +331,9 @@ def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str
         )
     if tool != ours and not accepted:
         raise GuaranteeError(
-            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is version "
-            f"{ours['version']}, which cannot compare the report, the codebook and the contract; verify it with that "
-            "version, or accept this (--other-version)"
+            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is "
+            f"{ours['version']}, which cannot compare report, codebook and contract; verify it with that version, or "
+            "accept this (--other-version)"
         )
     return bool(tool == ours)
 

@@ -59,8 +59,8 @@ class HadoopFolder:
         java = java_of(spark)
         if java is None:
             raise ConfigurationError(
-                f"{root}: this session gives no access to Hadoop's file systems (Spark Connect, or a shared cluster); "
-                "name the folder by a path that this process sees, such as /Volumes/... on Databricks"
+                f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's file systems; name "
+                "the folder by a path that this process sees, such as /Volumes/... on Databricks"
             )
         self._jvm: Any = java.jvm
         self._files = self._path("").getFileSystem(java.hadoop)

@@ -163,8 +163,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     share = share[share.any(axis=1)]
     if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
         raise UnreachableError(
-            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance of about "
-            "0.000001; require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
+            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance (0.000001); "
+            "require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
         )
     return float(program.cost[: len(found)] @ found), bound, share
 

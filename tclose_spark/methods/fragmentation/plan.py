@@ -65,8 +65,7 @@ class FragmentationPlan(DealtPlan):
         if figures["broken"]:
             raise UnreachableError(
                 f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t even as one class, "
-                "and classes of several blocks are not joined; raise the t; sizing: proportional, which proves every "
-                "class beforehand, or method: {name: closeness_tree} are possible, too"
+                "and it joins no further; raise the t, or use sizing: proportional or method: {name: closeness_tree}"
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 

@@ -72,7 +72,7 @@ def require_algorithm(settings: Microaggregation, sensitive: Mapping[str, Sensit
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]
     if len(required) > 1:
         raise ValueError(
-            "method.algorithm: 3 cuts the values of one sensitive attribute into buckets, and a t is required of "
+            "method.algorithm: 3 works for one required t, and one is required of "
             f"{' and '.join(required)}; expected method.cells, t: measure of all but one, or "
             "algorithm: 1 or 2"
         )
