@@ -97,6 +97,7 @@ def test_marks_of_thousands_are_no_decimals(low: int, wider: int, draw: random.R
         "${}-${}".format(*commas),
         "[{}, {}]".format(*commas),
         "{} bis {} €".format(*points),
+        "{} bis unter {}".format(*points),
         "€ {} \u2013 {}".format(*points),
         "{} à {} €".format(*spaces),
         "{}\u2013{} CHF".format(*quotes),
