@@ -86,8 +86,6 @@ class LabelFacts:
     @property
     def unclear(self) -> set[str]:
         """Labels that look generalized, and do not show how far."""
-        if self.of_spreadsheet:
-            return self.dates
         masks = {text for text in self.texts if looks_generalized(text) and not shows_nothing(text)}
         no_range = self.unbounded and self.span == 0
         return masks if self.numeric and not no_range else masks | self.bins
