@@ -101,7 +101,7 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
         listed.append(people)
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
-        reference = normal_texts(reference, list(sensitive), sensitive)
+        reference = normal_texts(reference, [*sensitive, *question.labels], sensitive)
     return AuditInputs(
         question=question,
         table=table,

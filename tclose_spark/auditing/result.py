@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from tclose_spark.requirements.expectation import Expectation
     from tclose_spark.requirements.judge import JudgedAttribute
     from tclose_spark.table.arrays import IntArray
+
+MOST_WRITTEN = 40  # characters of a label in a note
+
+
+class LabelNote(str):
+    """A note that shows labels of the table. plain: the same without them."""
+
+    plain: str
+
+    @classmethod
+    def showing(cls, text: str, labels: Iterable[str]) -> LabelNote:
+        """A note with up to three labels in place of `{}`."""
+        shown = ", ".join(repr(label[:MOST_WRITTEN]) for label in sorted(labels)[:3])
+        note = cls(text.replace("{}", f": {shown}"))
+        note.plain = text.replace("{}", "")
+        return note
 
 
 class Together(Protocol):
@@ -52,6 +68,7 @@ class AuditResult:
     attacks: what each attack exposes.
     background: the join with the background table, if one was given.
     notes: remarks on the table that affect how to read the figures.
+    understated: the quasi-identifiers whose information loss is unknown, or larger than measured.
     expectations: what the Great Expectations suite requires of the class table.
     name: the table's name for display.
     people: how many people have each number of rows; None if a row is taken for a person.
@@ -67,6 +84,7 @@ class AuditResult:
     attacks: tuple[Exposure, ...] = ()
     background: BackgroundJoin | None = None
     notes: tuple[str, ...] = ()
+    understated: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     name: str = "the table"
     people: Mapping[int, int] | None = None
@@ -92,6 +110,14 @@ class AuditResult:
         return suite_json("every class", self.expectations)
 
     @property
+    def ncp(self) -> float | None:
+        """Mean information loss over rows and quasi-identifiers. A lower bound if some are understated; unknown ones
+        count as 0. None if all are unknown.
+        """
+        losses = self.figures.losses
+        return sum(losses.values()) / len(self.question.quasi_identifiers) if losses else None
+
+    @property
     def verdict(self) -> str:
         """Either "holds" or "violated"; "measured" if nothing is required."""
         if not any(g.required is not None for g in self.judged):
@@ -106,6 +132,7 @@ class AuditResult:
         return replace(
             self,
             guarantees=tuple(replace(g, worst={}) for g in self.guarantees),
+            notes=tuple(note.plain if isinstance(note, LabelNote) else note for note in self.notes),
             attacks=tuple(e.without_labels() for e in self.attacks),
             together=None if self.together is None else self.together.without_labels(),
         )
@@ -123,7 +150,8 @@ class AuditResult:
             "risks": None if self.risks is None else self.risks.to_json(),
             "several_releases": None if self.together is None else _together_json(self.together, self.question),
             "utility": {
-                "ncp": figures.ncp if figures.losses else None,
+                "ncp": self.ncp,
+                "ncp_is_lower_bound": self.ncp is not None and bool(self.understated),
                 "ncp_by_quasi_identifier": {q: figures.losses.get(q) for q in self.question.quasi_identifiers},
                 "average_class_size": figures.rows / figures.classes,
                 "smallest_class": figures.smallest,

@@ -54,9 +54,7 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _risks(audit.risks)
     if audit.together is not None:
         yield from _together(audit.together)
-    losses = ", ".join(f"{column} {loss:.4f}" for column, loss in figures.losses.items())
-    known = f"{figures.ncp:.4f} ({losses})" if losses else "unknown, aggregates are published"
-    yield Text(f"Utility: information loss (NCP) {known}")
+    yield Text(f"Utility: information loss (NCP) {loss_text(audit)}")
     yield Text(
         f"  average class size {figures.rows / figures.classes:,.1f} (from {figures.smallest:,} to "
         f"{figures.largest:,}), discernibility {figures.discernibility:,}"
@@ -64,6 +62,16 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
     for note in audit.notes:
         yield Text(f"note: {note}")
     yield Text("note: k, l and t do not protect membership in the table; --background TABLE measures it")
+
+
+def loss_text(audit: AuditResult) -> str:
+    """The information loss of the table and of each quasi-identifier; `?` where it is unknown."""
+    if not (audit.figures.losses or audit.understated):
+        return "unknown, aggregates are published"
+    losses = {**dict.fromkeys(audit.understated), **audit.figures.losses}
+    each = ", ".join(f"{q} {'?' if loss is None else f'{loss:.4f}'}" for q, loss in losses.items())
+    mean = "?" if audit.ncp is None else f"{'at least ' if audit.understated else ''}{audit.ncp:.4f}"
+    return f"{mean} ({each})"
 
 
 def explanation_lines(explanation: ClassExplanation) -> Iterator[Table | Text]:
@@ -123,6 +131,11 @@ def achieved_text(g: Guarantee) -> str:
 def number_text(x: Any) -> str:
     """A figure; six significant digits unless it is a whole number."""
     return f"{float(x):.6g}" if isinstance(x, float | Fraction) else str(x)
+
+
+def share_text(share: Fraction | None) -> str:
+    """A share; `?` if it is not known."""
+    return "?" if share is None else f"{float(share):.6f}"
 
 
 def value_text(value: str | None) -> str:
@@ -305,8 +318,8 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
             "worst chance to pick the record of a person known to be in the table (mean "
             f"{float(risks.prosecutor_mean):.6f})",
         ),
-        ("journalist", f"{float(risks.journalist):.6f}", "worst chance to name the person of a record"),
-        ("marketer", f"{float(risks.marketer):.6f}", "expected share of records whose person is named correctly"),
+        ("journalist", share_text(risks.journalist), "worst chance to name the person of a record"),
+        ("marketer", share_text(risks.marketer), "expected share of records whose person is named correctly"),
         (
             "membership",
             f"{joined.members:,}",
@@ -328,13 +341,6 @@ def _background(joined: BackgroundJoin) -> Iterator[Table | Text]:
     title = f"Join with the background table, by {', '.join(joined.joined)}"
     yield from _table(title, ["adversary", "figure"], [[adversary, figure] for adversary, figure, _ in figures])
     yield from (Text(f"{adversary}: {meaning}") for adversary, _, meaning in figures)
-    if not joined.candidates:
-        yield Text("note: no row of the background table fits any class; check that it writes values as the table does")
-    elif risks.unmatched:
-        yield Text(
-            f"note: {risks.unmatched:,} classes have more records than rows of the background table that fit them, so "
-            "it does not list everyone"
-        )
 
 
 def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:

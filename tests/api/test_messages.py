@@ -249,7 +249,8 @@ def test_an_audit_without_labels_prints_no_value(
     assert ('"size": ' in bare) if form else (" records " in bare)
     if form:
         shown, left = json.loads(out), json.loads(bare)
-        assert left == {**shown, "guarantees": left["guarantees"], "attacks": left["attacks"]}
+        assert left == {**shown, **{part: left[part] for part in ("guarantees", "attacks", "notes")}}
+        assert len(left["notes"]) == len(shown["notes"])
         for of, mine in zip(shown["guarantees"] + shown["attacks"], left["guarantees"] + left["attacks"], strict=True):
             known = of["worst"] is None  # another attribute, by its name
             assert mine == {**of, **({} if known else {"worst": {}, **({"about": None} if "about" in of else {})})}

@@ -15,12 +15,14 @@ from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.inputs import with_bounds
 from tclose_spark.auditing.labels import LabelFacts, judge_labels
 from tclose_spark.auditing.question import AuditQuestion, question_from_columns
+from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.class_table import class_table
 from tclose_spark.checks.classes.tallies import tally_classes
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import InputError
-from tclose_spark.measures.loss.information_loss import GENERALIZED, INFINITY, LabelLoss, read_interval
+from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.measures.loss.ranges import INFINITY, looks_generalized, read_interval
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
@@ -201,16 +203,14 @@ def test_labels_that_are_not_what_they_seem_are_noted(session: Session):
         numbers=["[20, 29]", "-5", "*"],
         city=["Pisa", "Tuscany", "*"],  # with its hierarchy
     )
-    generalized = (
-        "but do not show how far: they count as values (no information lost); give a hierarchy to measure them"
-    )
+    unknown = "but do not show how far: its information loss is unknown; give --hierarchy"
     differ = "differ from another only by case, spaces, width or Unicode form; they count as different labels"
     alike = f"1 of its labels {differ}"
     assert notes(table) == [
-        f"zip: labels look generalized (1), {generalized}",
-        f"age: labels look generalized (2), {generalized}",
-        "pay: some labels have only one end, such as <20 or 80+; the information loss uses the lowest or highest "
-        "number of all labels as the other, and ignores what is beyond",
+        f"zip: labels look generalized (1: '476**'), {unknown} zip=FILE",
+        "age: there are texts among intervals (1); they count as values (no information lost)",
+        f"pay: labels look generalized (2: '< 40', '>= 40'), {unknown} pay=FILE, or a --reference with this column, "
+        "whose numbers are then the other ends",
         f"town: {alike}",
         f"street: {alike}",
     ]
@@ -287,14 +287,14 @@ def test_intervals_beside_a_text_are_noted(session: Session):
     ],
 )
 def test_labels_that_look_generalized(label: str):
-    assert GENERALIZED.match(label)
+    assert looks_generalized(label)
 
 
 @pytest.mark.parametrize(
     "label", ["*", "47677", "a-b", "20-29-b", "to", "-5", "2001-02-03", "{a, b}", "3 > 2", "5s", "C++", "+49"]
 )
 def test_labels_that_do_not(label: str):
-    assert not GENERALIZED.match(label)
+    assert not looks_generalized(label)
 
 
 # --- pure
@@ -371,3 +371,93 @@ def test_the_loss_of_another_tools_interval():
         *[Fraction(1, 4)] * 4,
         *[0, 1, 1, 0],
     ]
+
+
+# --- tables of others, as they are
+
+
+def audited(session: Session, columns: Mapping[str, Sequence[str | None]], **given: Any) -> AuditResult:
+    return audit_table(labels(session, **columns), question_from_columns(list(columns)), **given)
+
+
+def test_labels_that_people_write_lose_what_they_cover(session: Session):
+    """From 5 to 85: nothing of the first and the last, which reach beyond; four years of the second; half of 80."""
+    table = {"age": ["Under 5 years", "5 to 9 years", "9 < Age ≤ 49", "85 years and over"]}
+    found = audited(session, table)
+    assert found.figures.losses["age"] == pytest.approx((4 + 40) / 80 / 4)
+    assert (found.understated, found.to_json()["utility"]["ncp_is_lower_bound"]) == (("age",), True)
+    assert any("age: some labels have only one end" in note and "lower bound" in note for note in found.notes)
+
+
+def test_a_reference_has_the_ends_that_labels_leave_open(session: Session):
+    table, raw = {"age": ["Under 50", "50+"]}, labels(session, age=["0", "30", "100"])
+    assert audited(session, table).ncp is None
+    found = audited(session, table, reference=raw)
+    assert (found.ncp, found.understated, found.notes) == (0.5, (), ())
+
+
+@pytest.mark.parametrize("text", ["REDACTED", "XXX", "masked", "***", "n/a"])
+def test_a_column_of_one_text_that_shows_nothing_is_suppressed(session: Session, text: str):
+    found = audited(session, {"name": [text, text, None], "sex": ["f", "m", "f"]})
+    assert (found.figures.losses["name"], found.understated) == (pytest.approx(2 / 3), ())
+    assert found.notes == (f"name: its one text: {text!r} stands for values that were removed; it counts as *",)
+    assert text not in str(found.without_labels().notes)
+
+
+def test_a_text_that_replaces_single_values_is_suppressed_and_fits_everybody(session: Session):
+    table = {"city": ["Rome", "REDACTED", "REDACTED"]}
+    found = audited(session, table, background=labels(session, city=["Rome", "Oslo"]))
+    assert found.figures.losses["city"] == pytest.approx(2 / 3)
+    assert found.background is not None
+    assert found.background.candidates == 2
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["47677", "476**"],
+        ["12XXX", "13XXX"],
+        ["over 80 approx", "Rome"],
+        ["0-11 months", "1-4 years"],
+        ["[Mon, Fri]", "[Sat, Sun]"],
+        ["<50K", ">=50K"],
+    ],
+    ids=str,
+)
+def test_what_looks_generalized_and_is_not_understood_is_unknown(session: Session, column: list[str]):
+    """Never a silent zero: the mean counts it as 0, and says that it is a lower bound."""
+    found = audited(session, {"zip": column, "sex": ["f", "*"]})
+    utility = found.to_json()["utility"]
+    assert utility["ncp_by_quasi_identifier"] == {"zip": None, "sex": 0.5}
+    assert (utility["ncp"], utility["ncp_is_lower_bound"]) == (0.25, True)
+    (note,) = found.notes
+    assert note.startswith("zip: labels look generalized")
+    assert "--hierarchy zip=FILE" in note
+    assert column[-1] in note or column[0] in note
+    assert not any(label in found.without_labels().notes[0] for label in column)
+
+
+def test_at_most_three_labels_are_named(session: Session):
+    (note,) = audited(session, {"zip": ["1**", "2**", "3**", "4**"]}).notes
+    assert "(4: '1**', '2**', '3**')" in note
+
+
+@pytest.mark.parametrize("date", ["9-May", "Oct-14", "2024-05-09"])
+def test_dates_among_ranges_are_the_work_of_a_spreadsheet(session: Session, date: str):
+    found = audited(session, {"age": ["0-4", date, "15-19"]})
+    assert found.figures.losses == {}
+    assert [note.startswith(f"age: dates are among ranges of numbers (1: {date!r})") for note in found.notes] == [True]
+
+
+def test_ranges_of_dates_are_none(session: Session):
+    found = audited(session, {"born": ["2020-01-01 to 2020-01-31", "2020-02-01"]})
+    assert (found.figures.losses["born"], found.notes) == (pytest.approx(30 / 31 / 2), ())
+
+
+def test_what_nobody_fits_is_not_measured(session: Session):
+    found = audited(session, {"age": ["20-29", "30-39"]}, background=labels(session, age=["99"]))
+    risks = found.to_json()["background"]["risks"]
+    assert [risks[one] for one in ("journalist", "marketer", "presence", "prosecutor")] == [None, None, None, 1.0]
+    assert found.notes == (
+        "no row of the background table fits any class; check that it writes values as the table does",
+    )

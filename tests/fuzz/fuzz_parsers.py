@@ -23,7 +23,8 @@ with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.engine.local.reading import NeedsSparkError, read_table
     from tclose_spark.errors import TcloseError
     from tclose_spark.io.local_session import LocalSession
-    from tclose_spark.measures.loss.information_loss import interval_or_none, set_members
+    from tclose_spark.measures.loss.information_loss import set_members
+    from tclose_spark.measures.loss.ranges import interval_or_none
     from tclose_spark.runfile.loading import load_spec
     from tclose_spark.runfile.profiles.settings import parse_populations
     from tclose_spark.runfile.spec import Input

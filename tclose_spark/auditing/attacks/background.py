@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.labels.fitting import fitting_people, joined_quasi
@@ -38,7 +38,7 @@ class BackgroundJoin:
     people: those of the background table; each row is one, unless it says whose it is.
     candidates: those that fit some class; the others are recognizably not in the published table.
     members: the minimum number recognizably in it, if the background table contains everyone who is.
-    risks: of re-identification.
+    risks: of re-identification; only the prosecutor's if nobody fits a class.
     guesses: of the minimality attack, per sensitive attribute.
     """
 
@@ -72,10 +72,13 @@ def join_background(
             f"--background: the table has none of the quasi-identifiers; expected columns such as {quasi[0].name!r}"
         )
     fits = fitting_people(classes, background, joined, hierarchies, whose)
+    found = risks(fits.sizes, fits.population)
+    if not fits.candidates:
+        found = replace(found, journalist=None, marketer=None, presence=None)
     return BackgroundJoin(
         joined=tuple(q.name for q in joined),
         people=fits.people,
         candidates=fits.candidates,
         members=fits.members,
-        risks=risks(fits.sizes, fits.population),
+        risks=found,
     )

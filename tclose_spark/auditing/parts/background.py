@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tclose_spark.auditing.attacks.background import join_background
+from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.auditing.attacks.minimality_attack import guess_people
 from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
@@ -31,6 +31,7 @@ class Background(AuditPart):
             return result
         whose = None if question.person is None else table.inputs.table
         joined = join_background(table.classes, background, table.quasi, table.trees, whose)
+        result = replace(result, notes=(*result.notes, *_notes(joined)))
         if not question.attacks or not table.attributes:
             return replace(result, background=joined)
         guesses = guess_people(
@@ -38,6 +39,18 @@ class Background(AuditPart):
         )
         notes = [SKIPPED] if len(guesses) < len(table.attributes) else []
         return replace(result, background=replace(joined, guesses=guesses), notes=(*result.notes, *notes))
+
+
+def _notes(joined: BackgroundJoin) -> list[str]:
+    """What a list of people that does not fit the table means for the figures."""
+    if not joined.candidates:
+        return ["no row of the background table fits any class; check that it writes values as the table does"]
+    if joined.risks.unmatched:
+        return [
+            f"{joined.risks.unmatched:,} classes have more records than rows of the background table that fit them, so "
+            "it does not list everyone"
+        ]
+    return []
 
 
 def require_labels(question: AuditQuestion, option: str) -> None:

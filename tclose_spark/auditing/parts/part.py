@@ -105,7 +105,7 @@ def tallied(inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None) ->
         whose = stack.enter_context(released_people(of_people, question.labels, names))
         by_class = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
         tallies = stack.enter_context(keep(by_class))
-        quasi, notes = judge_labels(tallies, question, trees)
+        quasi, notes = judge_labels(tallies, question, trees, inputs.reference)
         counts, tuples = count_values(tallies, names)
         attributes = judged_attributes(inputs.table, counts, question, trees, inputs.reference)
         judged = [*attributes, *joint_attributes(tuples, attributes, question.joint)]

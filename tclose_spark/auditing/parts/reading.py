@@ -28,7 +28,9 @@ class Reading(AuditPart):
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         notes = [*table.inputs.notes, *mixed_missing_notes(table.inputs.table, table.question), *table.label_notes]
         return replace(
-            result, notes=(*notes, *_value_notes(table), *_missing_notes(table.question), *self._rows(table))
+            result,
+            notes=(*notes, *_value_notes(table), *_missing_notes(table.question), *self._rows(table)),
+            understated=tuple(q.name for q in table.quasi if q.covers and (q.loss.unknown or q.loss.understated)),
         )
 
     def _rows(self, table: AuditedTable) -> list[str]:

@@ -89,9 +89,14 @@ class JudgedQuasi:
     missing_any: bool = False
     builder: HierarchyBuilder | None = None
 
+    @property
+    def measured(self) -> bool:
+        """Whether its loss is known."""
+        return self.covers and not self.loss.unknown
+
     def losses(self, labels: Sequence[pa.Array]) -> Any:
         """The information loss of each class, shape (classes,), from its published columns; NaN if unknown."""
-        if not self.covers:
+        if not self.measured:
             return np.full(len(labels[0]), np.nan)
         group, first = group_equal(labels)
         distinct = zip(*(column.take(pa.array(first)).to_pylist() for column in labels), strict=True)

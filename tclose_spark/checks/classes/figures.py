@@ -47,7 +47,7 @@ class ClassFigures:
     """Figures of all classes together.
 
     rows: of the classes; suppressed rows count in discernibility and losses only.
-    losses: mean information loss over rows, by quasi-identifier whose labels cover values.
+    losses: mean information loss over rows, by quasi-identifier; without those that are unknown.
     released_losses: the same over the rows of the classes only.
     homogeneous, similar, unlike: by sensitive attribute; see `PartialFigures.counts`.
     more_losses: means like `losses`, of the additional losses that were requested.
@@ -160,7 +160,7 @@ def _request(
     people: JudgedPeople | None,
 ) -> FigureRequest:
     """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
-    covering = [q for q in quasi if q.covers]
+    covering = [q for q in quasi if q.measured]
     of_people = [] if people is None else people.criteria(k)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),

@@ -26,10 +26,11 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, gather, keep, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.reidentification import count_inside, count_people_inside
-from tclose_spark.measures.loss.information_loss import GENERALIZED, interval_or_none, set_members
+from tclose_spark.measures.loss.information_loss import set_members
+from tclose_spark.measures.loss.ranges import interval_or_none, looks_generalized
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, parse_quantity, write_moment
+from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.preparing import iso_text
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
@@ -58,6 +59,7 @@ class Axis:
     spans: with a hierarchy, the first and last code of each node. The first is for values that are below it, and are no
         leaf.
     builder: of a built hierarchy, whose leaves are the values of one table only.
+    everything: texts in place of `*`.
     missing_any: whether a missing label covers every value. lacking: whether every label covers a missing value.
     """
 
@@ -65,6 +67,7 @@ class Axis:
     places: Mapping[str, int] | None = None
     spans: Mapping[str, Span] | None = None
     builder: HierarchyBuilder | None = None
+    everything: frozenset[str] = frozenset()
     missing_any: bool = False
     lacking: bool = False
 
@@ -81,13 +84,16 @@ class Axis:
             return Axis(
                 places={path[0]: spans[path[0]][0] for path in hierarchy.paths}, spans=spans, builder=quasi.builder
             )
+        everything = frozenset(label for label in published if quasi.loss.covers_all(label))
+        published -= everything
         if quasi.loss.numeric:
             intervals = [one for label in published if (one := interval_or_none(label)) is not None]
             texts = sorted(label for label in published if interval_or_none(label) is None)
             ends = tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)}))
-            return Axis(ends=ends, places={text: ABSENT - 1 - i for i, text in enumerate(texts)})
+            places = {text: ABSENT - 1 - i for i, text in enumerate(texts)}
+            return Axis(ends=ends, places=places, everything=everything)
         values = {value for label in published for value in (set_members(label) if quasi.loss.sets else [label])}
-        return Axis(places={value: code for code, value in enumerate(sorted(values))})
+        return Axis(places={value: code for code, value in enumerate(sorted(values))}, everything=everything)
 
     def point(self, value: str | None) -> int:
         """The code of a raw value."""
@@ -96,10 +102,10 @@ class Axis:
         if self.ends is None:
             places = self.places or {}
             return next((places[form] for form in _forms(value) if form in places), self._below(value))
-        try:
-            return self._number(parse_quantity(value))
-        except ValueError:
+        number = interval_or_none(value)
+        if number is None or number.low < number.high:
             return (self.places or {}).get(value, UNCOVERED)
+        return self._number(number.low)
 
     def _below(self, value: str) -> int:
         """The code of a value that is no leaf: that of the lowest label above it."""
@@ -115,7 +121,7 @@ class Axis:
 
     def ranges(self, label: str | None) -> list[Span]:
         """The ranges of codes that a label covers; several for a set, or if it covers a missing value, too."""
-        if label == ROOT or (label is None and self.missing_any):
+        if label == ROOT or label in self.everything or (label is None and self.missing_any):
             return [EVERYTHING]
         if label is None:
             return [(ABSENT, ABSENT)]
@@ -208,7 +214,9 @@ def require_covering(
             for label in column
             if label
             and q.name not in hierarchies
-            and GENERALIZED.match(label)
+            and q.loss.foreign
+            and not q.loss.covers_all(label)
+            and looks_generalized(label)
             and not (q.loss.numeric and interval_or_none(label))
         }
         if masks:

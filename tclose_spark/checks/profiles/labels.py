@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from unicodedata import normalize
 
-from tclose_spark.measures.loss.information_loss import Interval, interval_or_none, set_members
+from tclose_spark.measures.loss.information_loss import set_members
+from tclose_spark.measures.loss.ranges import Interval, interval_or_none
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 OLDEST = Fraction(90)
 """Ages from here up are one category."""
-MONTHS_OLD = re.compile(r"\b(months?|mos?\.?|monate?|mois|mesi|meses|maanden)\b")
-AGE_WORDS_BESIDE = re.compile(
-    r"(?<![a-z])(years?|yrs?|yo|y/o|y|jahre?|j|ans?|años?|anni|jaar|of age|aged?|alt|old)(?![a-z])\.?"
-)
-AGE_FORMS = (
-    (re.compile(r"^([0-9.]+) ?(\+|(?:and|or|und|oder) (?:older|over|above|more|älter|mehr))$"), r"[\1, 1000]"),
-    (re.compile(r"^(?:≥|>=) ?([0-9.]+)$"), r"[\1, 1000]"),
-    (re.compile(r"^(?:>|over|above|über) ?([0-9.]+)$"), r"(\1, 1000]"),
-    (re.compile(r"^(?:<|under|below|unter|≤|<=|up to|bis) ?([0-9.]+)$"), r"[0, \1]"),
-    (re.compile(r"^([0-9.]+) ?(?:-|\u2013|to|bis|until) ?([0-9.]+)$"), r"[\1, \2]"),
-)
-"""Forms of ages, and the interval of each. An open end is above all ages."""
+YEARS_OF = {"month": Fraction(1, 12), "week": Fraction(7, 365), "day": Fraction(1, 365)}
 
 
 def dividing_ages(labels: Mapping[str, int], hierarchy: Hierarchy | None, highest: Fraction | None) -> list[str] | None:
@@ -60,15 +48,11 @@ def read_age(label: str) -> Interval | None:
     >>> [str(one and one.low) for one in map(read_age, ("93 years", "90+", "80 to 89", "1116 months", "old"))]
     ['93', '90', '80', '93', 'None']
     """
-    text = " ".join(normalize("NFKC", label).casefold().split())
-    months = MONTHS_OLD.search(text) is not None
-    text = AGE_WORDS_BESIDE.sub(" ", MONTHS_OLD.sub(" ", text)).strip()
-    for pattern, form in AGE_FORMS:
-        text = pattern.sub(form, text)
-    found = interval_or_none(text)
-    if found is None or not months:
+    found = interval_or_none(label)
+    if found is None or found.unit not in YEARS_OF:
         return found
-    return replace(found, low=found.low / 12, high=found.high / 12)
+    years = YEARS_OF[found.unit]
+    return replace(found, low=found.low * years, high=found.high * years)
 
 
 def _members(label: str, hierarchy: Hierarchy | None) -> list[Interval]:

@@ -144,13 +144,15 @@ class Risks:
     members: people who fit a class with a record for each of them. They are in the table, if the background is
         complete. People who fit several such classes count in each.
     unmatched: classes with more records than people who fit them: the background lacks people of the table.
+
+    journalist, marketer and presence are None where they are not measured.
     """
 
     prosecutor: Fraction
     prosecutor_mean: Fraction
-    journalist: Fraction
-    marketer: Fraction
-    presence: Fraction
+    journalist: Fraction | None
+    marketer: Fraction | None
+    presence: Fraction | None
     members: int
     unmatched: int
 

@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.runfile.quantities import parse_quantity, within_floats
+from tclose_spark.measures.loss.ranges import INFINITY, interval_or_none, shows_nothing
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 
@@ -21,33 +22,6 @@ class NoLabelError(ValueError):
 
 
 INTERVAL = re.compile(r"^\[(\S+), (\S+)\]$")
-
-
-ANY_INTERVAL = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
-INFINITY = Fraction(10**2000)
-"""An end that a label leaves open, such as that of `80+`: beyond all numbers that are read."""
-INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
-
-GENERALIZED = re.compile(
-    r"^.+\*|^\*.+|^\s*(>=|<=|≥|≤|<|>)|^\s*-?\d+\s*(-|\u2013|to|\.\.)\s*\d+\s*$|^\s*\d*0s\s*$|^\s*-?\d+\s*\+\s*$"
-)
-"""A text that looks like a mask or a range."""
-NUMBER = r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?)"
-RANGE = re.compile(rf"^\s*{NUMBER}\s*(?:-|\u2013|\.\.|to)\s*{NUMBER}\s*$")
-DECADE = re.compile(r"^\s*([0-9]{0,14}0)s\s*$")
-BELOW = re.compile(rf"^\s*(<=|≤|<)\s*{NUMBER}\s*$")
-ABOVE = re.compile(rf"^\s*(>=|≥|>)\s*{NUMBER}\s*$")
-PLUS = re.compile(rf"^\s*{NUMBER}\s*\+\s*$")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Numbers from low to high; an open end is excluded."""
-
-    low: Fraction
-    high: Fraction
-    open_low: bool = False
-    open_high: bool = False
 
 
 def interval_ends(label: str) -> tuple[Fraction, Fraction]:
@@ -65,56 +39,6 @@ def interval_ends(label: str) -> tuple[Fraction, Fraction]:
     if low > high:
         raise ValueError("an interval without numbers")
     return low, high
-
-
-def as_interval(label: str) -> str:
-    """A bin as an interval, half-open as ARX writes it; any other label as it is. A decade has the ten numbers' width.
-
-    >>> [as_interval(label) for label in ("50s", "50-59", "<20", "80+", "Rome")]
-    ['[50, 60[', '[50, 59]', ']-inf, 20[', '[80, inf[', 'Rome']
-    """
-    if match := RANGE.match(label):
-        return f"[{match[1]}, {match[2]}]"
-    if match := DECADE.match(label):
-        return f"[{match[1]}, {int(match[1]) + 10}["
-    if match := BELOW.match(label):
-        return f"]-inf, {match[2]}{'[' if match[1] == '<' else ']'}"
-    if match := ABOVE.match(label):
-        return f"{']' if match[1] == '>' else '['}{match[2]}, inf["
-    if match := PLUS.match(label):
-        return f"[{match[1]}, inf["
-    return label
-
-
-def read_interval(label: str) -> Interval:
-    """The interval that a label of any tool means: a number, `[lo, hi]`, half-open as ARX writes it, `[lo, hi[`, or a
-    bin (see `as_interval`).
-
-    >>> interval = read_interval("[20, 30[")
-    >>> int(interval.low), int(interval.high), interval.open_high
-    (20, 30, True)
-
-    Raises:
-        ValueError: if it is none of these, or has a number that no float holds.
-    """
-    match = ANY_INTERVAL.match(as_interval(label))
-    if match is None:
-        number = within_floats(parse_quantity(label))
-        return Interval(number, number)
-    first, low_text, high_text, last = match.groups()
-    low, high = (INFINITE.get(text) or within_floats(parse_quantity(text)) for text in (low_text, high_text))
-    open_low, open_high = first in "](", last in "[)"
-    if low > high or (low == high and (open_low or open_high)):
-        raise ValueError("an interval without numbers")
-    return Interval(low, high, open_low, open_high)
-
-
-def interval_or_none(label: str) -> Interval | None:
-    """The interval of a label; None if it is not one."""
-    try:
-        return read_interval(label)
-    except ValueError:
-        return None
 
 
 def set_members(label: str) -> list[str]:
@@ -139,8 +63,11 @@ class LabelLoss:
     span: the range of all labels, if numeric.
     low: the start of this range, for open ends of foreign labels.
     sets: whether labels may be sets, of the `distinct` values that all labels name.
-    foreign: labels come from another tool (see `read_interval`): a text among numbers is a value, and a text among
-        values may be a mask or a range (see GENERALIZED).
+    foreign: labels come from another tool (see `ranges`): a text among numbers is a value, and a text among values may
+        be a mask or a range.
+    alone: a foreign column has one text.
+    understated: ends that labels leave open lie beyond the range.
+    unknown: some labels look generalized, and do not show how far.
     """
 
     numeric: bool
@@ -150,6 +77,13 @@ class LabelLoss:
     hierarchy: Hierarchy | None = None
     sets: bool = False
     foreign: bool = False
+    alone: bool = False
+    understated: bool = False
+    unknown: bool = False
+
+    def covers_all(self, label: str | None) -> bool:
+        """Whether a label is `*`, or a text in its place, such as REDACTED."""
+        return label == ROOT or (self.foreign and label is not None and shows_nothing(label, self.alone))
 
     def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
         """Loss of publishing the closed interval low..high."""
@@ -180,13 +114,15 @@ class LabelLoss:
         Raises:
             NoLabelError: if it is no label of this quasi-identifier.
         """
-        if label is None or label == ROOT:
-            return Fraction(label == ROOT)
+        if label is None or self.covers_all(label):
+            return Fraction(label is not None)
         if self.numeric:
             if self.foreign:
                 interval = interval_or_none(label)
                 if interval is None:
                     return Fraction(0)
+                if interval.high - interval.low == 2 * INFINITY:
+                    return Fraction(1)
                 return self.of_interval(max(interval.low, self.low), min(interval.high, self.low + self.span))
             try:
                 return self.of_interval(*interval_ends(label))

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.measures.loss.information_loss import GENERALIZED, LabelLoss, as_interval, read_interval, set_members
+from tclose_spark.measures.loss.information_loss import LabelLoss, set_members
+from tclose_spark.measures.loss.ranges import as_interval, looks_generalized, read_interval
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -56,11 +57,11 @@ class LabelAxis:
         """The axis of labels in the published columns of a quasi-identifier, one or two, a value a class."""
         place, labels = distinct_labels(columns)
         if loss.sets:
-            axis = _of_sets(labels, loss.foreign)
+            axis = _of_sets(labels, loss)
         elif loss.numeric:
             axis = _of_numbers(labels)
         else:
-            axis = _of_values(labels, loss.foreign) if loss.hierarchy is None else _of_tree(labels, loss.hierarchy)
+            axis = _of_values(labels, loss) if loss.hierarchy is None else _of_tree(labels, loss.hierarchy)
         return LabelAxis(axis.low[place], axis.high[place], axis.ranks, axis.nodes, axis.write)
 
     def name(self, low: int, high: int) -> str:
@@ -126,8 +127,8 @@ def _of_tree(labels: Sequence[Label], tree: Hierarchy) -> LabelAxis:
     return LabelAxis(*leaf_stretches(labels, tree), len(tree.paths), tree.nodes[: root + 1], write)
 
 
-def _of_values(labels: Sequence[Label], foreign: bool) -> LabelAxis:
-    labels = [(None if label[0] is None else _placed(label[0], foreign),) for label in labels]
+def _of_values(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
+    labels = [(None if label[0] is None else _placed(label[0], loss),) for label in labels]
     values = [str(label[0]) for label in labels]
     nodes = (np.arange(len(values)), np.zeros(len(values), dtype=np.int64))
     low, high = leaf_stretches(labels, None)
@@ -150,13 +151,13 @@ def _of_numbers(labels: Sequence[Label]) -> LabelAxis:
     return LabelAxis(*_stretches(labels, held, len(numbers)), len(numbers), (), write)
 
 
-def _placed(label: str, foreign: bool) -> str:
+def _placed(label: str, loss: LabelLoss) -> str:
     """A label; `*` for one that looks generalized to an unknown extent."""
-    return ROOT if foreign and GENERALIZED.match(label) else label
+    return ROOT if loss.covers_all(label) or (loss.foreign and looks_generalized(label)) else label
 
 
-def _of_sets(labels: Sequence[Label], foreign: bool) -> LabelAxis:
-    named = [None if label[0] is None else set_members(_placed(label[0], foreign)) for label in labels]
+def _of_sets(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
+    named = [None if label[0] is None else set_members(_placed(label[0], loss)) for label in labels]
     members = [None if held is None or ROOT in held else held for held in named]
     values = by_value(list({value for held in members if held is not None for value in held}))
     rank = {value: place for place, value in enumerate(values)}

@@ -143,7 +143,7 @@ def test_one_row_is_unique_by_every_column() -> None:
 
 @pytest.mark.parametrize(("columns", "size"), [(39, 3), (22, 4), (13, 13)])
 def test_how_many_columns_the_default_allows(columns: int, size: int) -> None:
-    """As docs/audit.md says; one column more, and the largest size is left out."""
+    """As docs/special_uniques.md says; one column more, and the largest size is left out."""
     one = {str(i): np.zeros(1, dtype=np.int64) for i in range(columns + 1)}
     counts = np.array([2])
     assert special_uniques({name: one[name] for name in list(one)[:columns]}, counts, size).searched == size
