@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, MINIMALITY, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -23,9 +22,10 @@ from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
-from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files, require_verified
+from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
 from tclose_spark.stages.warnings import query_error_notes, query_errors
+from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows

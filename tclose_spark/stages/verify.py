@@ -10,26 +10,24 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tclose_spark.checks.atoms import Line
-from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.checks.release_judge import judges_of
+from tclose_spark.checks.verifier import Verdict, verify_release
+from tclose_spark.checks.written import Evidence, RunFiles, WrittenRelease
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import again_if_disturbed, read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
-from tclose_spark.io.run import ATOMS, CERTIFICATE, CODEBOOK, CONTRACT, PEOPLE, REPORT, STATE, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, REPORT, STATE, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
-from tclose_spark.io.tables.delta_log import later_commits, require_plain_table
+from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
-from tclose_spark.stages.line.evidence import require_earlier_versions, require_history, require_records
-from tclose_spark.stages.population import opened_population
-from tclose_spark.stages.publish import JUDGED, MINIMALITY, VERDICT, public_files
+from tclose_spark.stages.publish import JUDGED, VERDICT, public_files
 from tclose_spark.stages.report import certify
 from tclose_spark.stages.staging.area import read_profile
-from tclose_spark.stages.warnings import extreme_aggregates_notes, mechanism_found, mechanism_notes
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -66,44 +64,17 @@ def judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder,
 
 
 def _judge(run: Run, profiled: Profile, state: Mapping[str, Any], folder: Folder, classes: str) -> Verdict:
-    stages = state["stages"]
-    versions = _versions(stages)
-    require_plain_table(folder, "release", versions["commits"], versions["readable"])
-    evidence = Evidence(stages["profile"]["input"]["fingerprint"], **stages["anonymize"]["written"])
-    release, path = read_delta(run.session, folder.path("release")), folder.path("release")
-    require_plain_parquet(folder, parts_of(folder, "release"), schema_of(release))
-    people, line, evidence_folder = None, None, run.staging if folder is run.staging else run.internal
-    if run.spec.attributes.person is not None:
-        if not evidence_folder.exists(PEOPLE):
-            raise GuaranteeError(f"{evidence_folder.path(PEOPLE)} is missing")
-        people = read_delta(run.session, evidence_folder.path(PEOPLE))
-    earlier = stages["profile"].get("earlier")
-    require_earlier_versions(run, folder, versions["readable"], earlier)
-    require_records(run, evidence_folder)
-    if earlier is not None:
-        if not evidence_folder.exists(ATOMS):
-            raise GuaranteeError(f"{evidence_folder.path(ATOMS)} is missing")
-        line = Line(
-            atoms=read_delta(run.session, evidence_folder.path(ATOMS)),
-            releases=tuple(entry["fingerprint"] for entry in earlier["releases"]),
-            before=earlier["atoms"],
-            versions=versions["readable"],
-        )
-    trees, areas, tables = run.public_hierarchies, run.populations, {}
-    for name in run.spec.release.tables([], run.spec.attributes.sensitive_attributes):
-        require_plain_table(folder, name)
-        tables[name] = (read_delta(run.session, folder.path(name)), folder.path(name))
-        require_plain_parquet(folder, parts_of(folder, name), schema_of(tables[name][0]))
-    with opened_population(run) as population:
-        return verify_release(
-            release, path, run.spec, profiled, trees, evidence, classes, people, population, areas, line, tables
-        )
-
-
-def _versions(stages: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The readable versions of a release's table, and the commits of its log."""
-    versions: Mapping[str, Any] = stages["anonymize"].get("versions", {"readable": [0], "commits": 1})
-    return versions
+    files = RunFiles(run=run, public=folder, stages=state["stages"])
+    written = WrittenRelease(
+        release=files.released("release", files.versions["commits"], files.versions["readable"]),
+        spec=run.spec,
+        profile=profiled,
+        hierarchies=run.public_hierarchies,
+        evidence=Evidence.of(files.stages),
+        classes=classes,
+        files=files,
+    )
+    return verify_release(written)
 
 
 def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> Verdict:
@@ -117,25 +88,10 @@ def judge_staged(run: Run, state: Mapping[str, Any], record: dict[str, Any]) -> 
         run.staging.write(f"validation/{name}", text)
     run.staging.write("verification.json", json.dumps({"problems": verdict.problems, **verdict.figures}, indent=1))
     record |= {"verdict": "holds" if verdict.holds else "does not hold", "figures": verdict.figures}
-    record["minimality"] = mechanism_record(run)
+    for one in judges_of(run.spec):
+        one.record(run, record)
     record["files"] = {**files, **digests(run.staging, VERDICT)}
     return verdict
-
-
-def mechanism_record(run: Run) -> dict[str, Any]:
-    """What the method's choices reveal, without values; announces it."""
-    figure = run.staged(MINIMALITY, json.loads)
-    notes = mechanism_notes(figure)
-    more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
-    for note in (*(note + more for note in notes), *extreme_aggregates_notes(figure, public=False)):
-        run.announce(f"note: {note}")
-    return _recorded(figure)
-
-
-def _recorded(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """What a state records of MINIMALITY."""
-    warnings = mechanism_notes(figure) if figure["measured"] else extreme_aggregates_notes(figure, public=True)
-    return {**mechanism_found(figure), "warnings": warnings}
 
 
 def require_holds(verdict: Verdict, what: str, staged: bool = False) -> None:
@@ -248,6 +204,11 @@ def _require_whole(state: Mapping[str, Any]) -> None:
         raise ValueError("a part of it is missing")
 
 
+def _files(run: Run, state: Mapping[str, Any]) -> RunFiles:
+    """The files of a finished run."""
+    return RunFiles(run=run, public=run.public, stages=state["stages"])
+
+
 def _profile(run: Run) -> Profile:
     """The profile of the input.
 
@@ -269,7 +230,7 @@ def _require_files(run: Run, state: Mapping[str, Any]) -> None:
         raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
     if not problems:
         return
-    later = later_commits(run.public, "release", _versions(state["stages"])["commits"])
+    later = later_commits(run.public, "release", _files(run, state).versions["commits"])
     what = f" (the table has later commits: {', '.join(later)})" if later else ""
     more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     raise GuaranteeError(
@@ -299,8 +260,8 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_v
     if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
     same_version = _require_version(run, certificate, again["tool"], other_version)
-    require_history(run.internal, state["stages"]["profile"].get("earlier"), certificate)
-    _require_minimality(run, state["stages"]["verify"]["minimality"])
+    for one in judges_of(run.spec):
+        one.require_certified(_files(run, state), certificate)
     figures = json.loads(json.dumps(verdict.figures))
     made: dict[str, Callable[[], str]] = {
         REPORT: lambda: render_report(certificate, figures),
@@ -343,18 +304,6 @@ def _is_moment(issued: Any) -> bool:
     with suppress(ValueError):
         return bool(re.fullmatch(ISSUED, str(issued)) and datetime.fromisoformat(str(issued)))
     return False
-
-
-def _require_minimality(run: Run, recorded: Mapping[str, Any]) -> None:
-    """Raises GuaranteeError unless MINIMALITY is what the run recorded of it."""
-    try:
-        text = run.internal.read(MINIMALITY)
-        figure = strict_json(text)
-        as_it_was = json.dumps(figure, indent=1) == text and _recorded(figure) == recorded
-    except (ValueError, TypeError, KeyError, AttributeError, OSError):
-        as_it_was = False
-    if not as_it_was:
-        raise GuaranteeError(f"{run.internal.path(MINIMALITY)} is not what was recorded of the method's choices")
 
 
 def _certificate(run: Run) -> dict[str, Any]:

@@ -91,11 +91,12 @@ class ClassFigures:
     @property
     def broken(self) -> list[Guarantee]:
         """The guarantees that do not hold."""
-        return [g for g in self.guarantees if not g.holds]
+        return [g for g in (*self.guarantees, *self.more) if not g.holds]
 
     def of(self, measure: str, attribute: str | None = None) -> Guarantee | None:
         """The guarantee of this measure, if there is one."""
-        return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
+        every = (*self.guarantees, *self.more)
+        return next((g for g in every if (g.measure, g.attribute) == (measure, attribute)), None)
 
 
 @dataclass(frozen=True)
