@@ -68,13 +68,13 @@ class JudgedRelease:
 
     @cached_property
     def fields(self) -> dict[str, pa.Field]:
-        """The columns of all tables, each of which has those that it must have, and no others."""
-        schema = schema_of(self.table)
-        self._require_columns(schema.names)
-        return reduce(lambda found, judge: {**found, **judge.fields()}, self.judges, {f.name: f for f in schema})
+        """The columns of all tables."""
+        own = {field.name: field for field in schema_of(self.table)}
+        return reduce(lambda found, judge: {**found, **judge.fields()}, self.judges, own)
 
-    def _require_columns(self, released: Sequence[str]) -> None:
-        attributes = self.spec.attributes
+    def require_columns(self) -> None:
+        """Raises GuaranteeError unless each table has the columns that it must have, and no others."""
+        attributes, released = self.spec.attributes, schema_of(self.table).names
         columns = [column for pair in published_columns(self.spec).values() for column in pair]
         expected = {*columns, *attributes.beside, *self.names}
         for judge in self.judges:
@@ -88,6 +88,7 @@ class JudgedRelease:
                 f"{len(odd)} columns of the release are missing or unexpected, the first is {odd[0]!r}; nothing is "
                 "published"
             )
+        assert self.fields, "the columns of other tables are compared, too"
 
     @cached_property
     def texts(self) -> list[str]:

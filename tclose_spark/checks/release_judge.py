@@ -56,9 +56,6 @@ class ReleaseJudge:
         """
         return {}
 
-    def require(self, release: JudgedRelease) -> None:
-        """Raises GuaranteeError if the table `release` has values that it may not have."""
-
     def key(self, labels: Sequence[str]) -> list[str] | None:
         """The columns that all rows of a class share, if these are not the labels."""
         return None
@@ -96,7 +93,11 @@ class ReleaseJudge:
         return classes
 
     def measure(self, release: JudgedRelease) -> None:
-        """Measures what else the verdict needs, while the tallies are held."""
+        """Measures what else the verdict needs.
+
+        Raises:
+            GuaranteeError: if the release has values that it may not have.
+        """
 
     def left_out_class(self, release: JudgedRelease) -> ClassFigures | None:
         """The figures of the rows that are left out as one class, if their tally is known."""

@@ -49,7 +49,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
     for judge in judges:
         judge.open(written)
     with judging(written, judges) as release:
-        _require_values(release)
+        release.require_columns()
         figures = release.figures
         for judge in judges:
             judge.measure(release)
@@ -69,13 +69,6 @@ def verify_release(written: WrittenRelease) -> Verdict:
             problems += judge.report(release, reported)
     only_coarse = 0 < len(problems) == len(figures.coarse)
     return Verdict(tuple(problems), reported, validation, only_coarse)
-
-
-def _require_values(release: JudgedRelease) -> None:
-    """Raises GuaranteeError if the release has columns or values that it may not have."""
-    if release.fields:
-        for judge in release.judges:
-            judge.require(release)
 
 
 def _regions(release: JudgedRelease) -> str:

@@ -28,12 +28,12 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
+    Option("suppression", ("maker", "judge"), lambda spec: spec.privacy.suppression_limit > 0),
     Option("mechanism", ("judge",), lambda spec: True),
     Option("observers", ("maker",), lambda spec: not spec.aggregates),
     Option("aggregates", ("maker",), lambda spec: bool(spec.aggregates)),
     Option("forms", ("maker", "judge"), lambda spec: not spec.release.is_plain),
     Option("pseudonyms", ("judge",), lambda spec: bool(spec.attributes.pseudonyms)),
-    Option("suppression", ("maker", "judge"), lambda spec: spec.privacy.suppression_limit > 0),
     Option("joint", ("judge",), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
     Option("people", ("maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option("supersets", ("judge",), lambda spec: spec.privacy.nt is not None),

@@ -158,10 +158,7 @@ class Anonymizer:
                 return
             work = begun(pa.Table.from_batches(received))
             for maker in makers:
-                maker.assign(work)
-            for maker in makers:
-                maker.observe(work)
-                yield from (_row_of_files(schema, *file) for file in maker.files(work))
+                yield from (_row_of_files(schema, *file) for file in maker.assign(work))
             for maker in makers:
                 if maker.arranges:
                     maker.arrange(work, part_of(work, work.assigned.here, None))
@@ -234,8 +231,6 @@ class Anonymizer:
         ]
 
         def summed(part: TaskPart) -> tuple[Tables, list[int]]:
-            for maker in makers:
-                maker.see(part)
             made: Tables = {} if part.labels is None else {RELEASE: part.published}
             for maker in makers:
                 maker.tables(part, made)

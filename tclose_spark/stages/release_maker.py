@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,11 @@ class ReleaseMaker:
     wrong = ""
 
     def __init__(self, making: Making) -> None:
-        self.spec = making.spec
+        self.making, self.spec = making, making.spec
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks get: nothing of `making`, which has the secret and grows with the table's values."""
+        return {name: part for name, part in vars(self).items() if name != "making"}
 
     def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
         """The quasi-identifiers whose labels cover the values."""
@@ -135,21 +139,14 @@ class ReleaseMaker:
         """The place of each cell in the order of published rows."""
         return places
 
-    def assign(self, work: TaskWork) -> None:
-        """In a task: changes which rows are released, and their labels."""
-
-    def observe(self, work: TaskWork) -> None:
-        """In a task: counts what the assignment reveals."""
-
-    def files(self, work: TaskWork) -> Iterator[tuple[str, bytes]]:
-        """In a task: (table, file) of what is noted of all rows."""
-        return iter(())
+    def assign(self, work: TaskWork) -> Iterable[tuple[str, bytes]]:
+        """In a task: changes which rows are released, and their labels, or counts what these reveal; returns (table,
+        file) of what is noted of them.
+        """
+        return ()
 
     def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
         """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were received."""
-
-    def see(self, part: TaskPart) -> None:
-        """In a task: takes in rows and their labels."""
 
     def keys(self, part: TaskPart) -> list[pa.Array]:
         """In a task: what the fingerprint of the raw rows has beside their values."""
@@ -160,7 +157,7 @@ class ReleaseMaker:
         return None
 
     def tables(self, part: TaskPart, made: Tables) -> None:
-        """In a task: adds the columns of tables, or changes those of `release`."""
+        """In a task: takes in rows and their labels; adds the columns of tables, or changes those of `release`."""
 
     def add_up(self, part: TaskPart, made: Tables) -> list[int]:
         """In a task: `sums`."""

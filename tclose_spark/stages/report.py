@@ -30,6 +30,13 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 
+PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
+    REPORT: render_report,
+    CODEBOOK: lambda certificate, figures: codebook_csv(codebook_entries(certificate, figures)),
+    CONTRACT: contract_yaml,
+}
+"""The public files that follow from the certificate and the verifier's figures."""
+
 
 def require_certifiable(state: Mapping[str, Any]) -> None:
     """Raises GuaranteeError unless the staged release holds."""
@@ -48,9 +55,8 @@ def write_reports(
     figures = run.staged("verification.json", json.loads)
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-    run.staging.write(REPORT, render_report(certificate, figures))
-    run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
-    run.staging.write(CONTRACT, contract_yaml(certificate, figures))
+    for name, make in PAGES.items():
+        run.staging.write(name, make(certificate, figures))
     if (earlier := state["stages"]["profile"].get("earlier")) is not None:
         history = [*earlier["releases"], history_entry(certificate)]
         run.staging.write(HISTORY, json.dumps(history, indent=1), private=True)

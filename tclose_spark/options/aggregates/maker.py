@@ -20,7 +20,7 @@ class AggregatesMaker(ReleaseMaker):
 
     def __init__(self, making: Making) -> None:
         super().__init__(making)
-        self._profile, kinds = making.profile, making.spec.aggregates
+        kinds = making.spec.aggregates
         self.checks = {
             domain.name: AggregateCheck(
                 kinds[domain.name],
@@ -32,7 +32,7 @@ class AggregatesMaker(ReleaseMaker):
         }
 
     def begin(self, session: Session) -> None:
-        self.extremes = ExtremeAggregates(session, self._profile, self.checks, self.spec.privacy.k)
+        self.extremes = ExtremeAggregates(session, self.making.profile, self.checks, self.spec.privacy.k)
 
     def unlike(self, part: TaskPart) -> int:
         assert part.labels is not None

@@ -25,27 +25,25 @@ class LinkedMaker(ReleaseMaker):
 
     def __init__(self, making: Making) -> None:
         super().__init__(making)
-        self._making, self._domains = making, making.profile.quasi
+        self.domains = making.profile.quasi
 
     def begin(self, session: Session) -> None:
-        self.sample = LinkedSample(session, self._making.profile, self._making.plan.tasks)
+        self.sample = LinkedSample(session, self.making.profile, self.making.plan.tasks)
 
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
         if not self.spec.output.keep_linked:
             return tables
-        raw = [(f"{domain.name}_raw", raw_type(domain)) for domain in self._domains]
+        raw = [(f"{domain.name}_raw", raw_type(domain)) for domain in self.domains]
         flag = [(SUPPRESSED, pa.bool_())] if self.spec.privacy.suppression_limit else []
         return {**tables, LINKED: pa.schema([*tables[RELEASE], *raw, *flag])}
 
-    def see(self, part: TaskPart) -> None:
+    def tables(self, part: TaskPart, made: Tables) -> None:
         if part.group is not None:
             self.sample.add_classes(part.rows, part.group)
         else:
             self.sample.add(part.rows, part.labels, part.label_columns)
-
-    def tables(self, part: TaskPart, made: Tables) -> None:
         if self.spec.output.keep_linked:
-            made[LINKED] = [*part.published, *map(as_published, part.raw, self._domains), part.left_out]
+            made[LINKED] = [*part.published, *map(as_published, part.raw, self.domains), part.left_out]
 
     def finish(self, run: Run, record: dict[str, Any]) -> None:
         run.staging.write(LINKED_SAMPLE, self.sample.to_json(), private=True)

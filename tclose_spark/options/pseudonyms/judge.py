@@ -19,7 +19,7 @@ WRONG = pa.schema([("place", pa.int64()), ("rows", pa.int64())])
 class PseudonymsJudge(ReleaseJudge):
     """A value of a pseudonym is missing, or a text of 32 hexadecimal digits."""
 
-    def require(self, release: JudgedRelease) -> None:
+    def measure(self, release: JudgedRelease) -> None:
         columns = [*self.spec.attributes.pseudonym_names.values()]
         counted = collect(map_batches(select(release.table, columns), _count, WRONG))
         for place, column in enumerate(columns):

@@ -31,7 +31,7 @@ class SuppressionMaker(ReleaseMaker):
 
     def __init__(self, making: Making) -> None:
         super().__init__(making)
-        self._making, self.attributes = making, making.attributes
+        self.attributes = making.attributes
         self.limits = LabelLimits.of(making.spec, making.attributes)
 
     def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
@@ -40,13 +40,11 @@ class SuppressionMaker(ReleaseMaker):
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
         return {**tables, VALUES: VALUES_SCHEMA} if self.names is None else tables
 
-    def assign(self, work: TaskWork) -> None:
+    def assign(self, work: TaskWork) -> Iterator[tuple[str, bytes]]:
         work.place, work.labels, coarse = self.limits.suppress(work.place, work.labels, len(work.assigned.here))
         if self.names is not None:
             work.label(self.generalizer, self.names.shrink(work.assigned.restricted(work.place)))
         work.left_out = np.concatenate([work.left_out, coarse])
-
-    def files(self, work: TaskWork) -> Iterator[tuple[str, bytes]]:
         if self.names is None and len(work.place):
             noted = note_values(work.rows, work.assigned.restricted(work.place), self.attributes)
             yield from ((VALUES, file) for file in parquet_files(noted.columns, noted.schema))
@@ -59,5 +57,5 @@ class SuppressionMaker(ReleaseMaker):
             record["hierarchies"] = run.write_hierarchies(names.hierarchies, RELEASED_HIERARCHIES)
         if not (written.left_out and names.differs):
             return False
-        self.names, self.generalizer = names, self._making.generalizer(names.quasi)
+        self.names, self.generalizer = names, self.making.generalizer(names.quasi)
         return True
