@@ -35,13 +35,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("forms", ("maker", "judge"), lambda spec: not spec.release.is_plain),
     Option("pseudonyms", ("judge",), lambda spec: bool(spec.attributes.pseudonyms)),
     Option("joint", ("judge",), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
-    Option("people", ("maker", "judge"), lambda spec: spec.attributes.person is not None),
+    Option("people", ("reader", "maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option("supersets", ("judge",), lambda spec: spec.privacy.nt is not None),
     Option("lines", ("maker", "judge"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
     Option("population", ("judge",), lambda spec: bool(spec.privacy.population or spec.privacy.risk)),
     Option("linked", ("maker",), lambda spec: True),
-    Option("weights", ("judge",), lambda spec: spec.attributes.published_weight is not None),
-    Option("profiles", ("judge",), lambda spec: spec.privacy.profile is not None),
+    Option("weights", ("reader", "judge"), lambda spec: spec.attributes.weight is not None),
+    Option("profiles", ("reader", "judge"), lambda spec: spec.privacy.profile is not None),
 )
 """In the order in which stages call them."""
 

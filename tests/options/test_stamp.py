@@ -119,6 +119,11 @@ def test_without_the_package_the_key_is_unknown(conf: Callable[..., Path], monke
         load_spec(path)
 
 
+def test_the_name_under_which_settings_are_kept_is_no_key(conf: Callable[..., Path]) -> None:
+    with pytest.raises(ConfigurationError, match="brought: unknown key"):
+        load_spec(conf(brought=[1]))
+
+
 def test_a_broken_package_is_named(
     stamp_installed: Path, conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
+from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
 from tclose_spark.checks.judged_release import JudgedRelease
 from tclose_spark.checks.left_out import LeftOut
 from tclose_spark.checks.problems import violation
@@ -18,7 +17,6 @@ from tclose_spark.checks.release_figures import achieved_of
 from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.judge import JudgedAttribute
-from tclose_spark.requirements.registry import columns_of, fields_of
 from tclose_spark.table.domains import Counts
 from tclose_spark.table.writing import LONGEST, listing
 
@@ -63,14 +61,12 @@ class SuppressionJudge(ReleaseJudge):
 
 
 def suppressed_class(left: LeftOut, k: int, attributes: Sequence[JudgedAttribute]) -> ClassFigures:
-    """The figures of the suppressed rows as one class, with the guarantees of every class."""
-    columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [left.rows]}
+    """The figures of the suppressed rows as one class."""
     histograms = {
         a.name: Histograms.dense(np.array([[counts.get(value, 0) for value in a.values]], dtype=np.int64))
         for a, counts in zip(attributes, left.values, strict=True)
     }
-    columns |= dict(zip((name for name, _ in fields_of(attributes)), columns_of(attributes, histograms), strict=True))
-    return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes)
+    return figures_of_suppressed(left.rows, k, attributes, histograms)
 
 
 def input_listing(a: JudgedAttribute, left: Counts) -> dict[str, Any]:
