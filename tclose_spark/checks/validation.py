@@ -25,6 +25,7 @@ from tclose_spark.requirements.expectation import Expectation
 
 CHECKPOINT = "classes"  # the name of the suite, the validation definition and the checkpoint in a project
 MOST_LOCAL = 200_000  # classes that a driver validates; Spark validates its larger tables
+CURRENT = "_ProjectManager__project"  # the context of the process, which has no public reader
 COUNTS_ONLY = {"result_format": "BASIC", "partial_unexpected_count": 0}
 COUNTS = ("element_count", "missing_count", "unexpected_count", "unexpected_percent")
 PROJECT = (
@@ -112,10 +113,22 @@ def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
 
 @cache
 def _context() -> Any:
-    """The context of this process: nothing can be built without one."""
-    context = great_expectations().get_context(mode="ephemeral")
+    """A context of our own. It becomes that of the process if the user has none: nothing can be built without one."""
+    gx, process = great_expectations(), _contexts_of_process()
+    with patch.object(process, CURRENT, None):
+        context = gx.get_context(mode="ephemeral")
+    if getattr(process, CURRENT) is None:
+        process.set_project(context)
     context.variables.progress_bars = {"globally": False}
     return context
+
+
+def _contexts_of_process() -> Any:
+    """What knows the context of this process, which each new context replaces."""
+    great_expectations()
+    from great_expectations.data_context.data_context.context_factory import project_manager
+
+    return project_manager
 
 
 @cache
@@ -134,18 +147,21 @@ def _whole(source: Any) -> Any:
 
 
 def _suite(expectations: Sequence[Expectation], name: str) -> Any:
-    """The suite. `name` goes into its metadata, since the name of a suite becomes that of a file."""
+    """The suite. `name` goes into its metadata, since the name of a suite becomes that of a file.
+
+    It is made with its expectations: adding one to a suite would look for a suite of that name in the context of the
+    process, which may be the user's, and save into it.
+    """
     _context()
     gx = great_expectations()
-    suite = gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name})
-    for expectation in expectations:
+
+    def made(expectation: Expectation) -> Any:
         kind = "".join(word.capitalize() for word in expectation.type.split("_"))
-        suite.add_expectation(
-            getattr(gx.expectations, kind)(
-                **dict(expectation.arguments), notes=expectation.meaning, severity="critical"
-            )
+        return getattr(gx.expectations, kind)(
+            **dict(expectation.arguments), notes=expectation.meaning, severity="critical"
         )
-    return suite
+
+    return gx.ExpectationSuite(name=CHECKPOINT, meta={"of": name}, expectations=[made(each) for each in expectations])
 
 
 def _evaluated(result: Any) -> Expectation:
@@ -234,7 +250,11 @@ def _empty_project() -> Mapping[str, str]:
     gx = great_expectations()
     from great_expectations.datasource.fluent import SparkDatasource
 
-    with TemporaryDirectory(prefix="tclose-") as folder, patch.object(SparkDatasource, "test_connection"):
+    with (
+        TemporaryDirectory(prefix="tclose-") as folder,
+        patch.object(SparkDatasource, "test_connection"),
+        patch.object(_contexts_of_process(), CURRENT, None),
+    ):
         context = gx.get_context(mode="file", project_root_dir=folder)
         context.variables.progress_bars = {"globally": False}
         batches = _of_spark(context)

@@ -152,6 +152,7 @@ def released(open_run: Callable[..., Run], data: Path, tmp_path: Path) -> tuple[
     return path, certificate, question_from_run_file(load_spec(path))
 
 
+@pytest.mark.more
 def test_a_release_of_adult(
     session: Session, released: tuple[Path, Mapping[str, Any], AuditQuestion], tmp_path: Path
 ) -> None:

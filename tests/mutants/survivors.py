@@ -1,4 +1,4 @@
-"""The figures of the mutants, and the survivors with the reasons why they are harmless: docs/mutants.md."""
+"""The figures of the mutants, and the reasons why survivors are harmless: a part of docs/how-it-is-tested.md."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tried import RECORDED, record
+from tried import PAGE, record
 
 REASONS = Path(__file__).with_name("harmless.yaml")
-PAGE = RECORDED.with_name("mutants.md")
 BEGIN, END = "<!-- made from tests/mutants/harmless.yaml and docs/tested.json -->\n", "<!-- end of survivors -->"
 
 Z = 1.96
@@ -35,7 +34,7 @@ def key_of(one: Mapping[str, Any]) -> tuple[str, str, str]:
 def report(found: Sequence[Mapping[str, Any]]) -> int:
     """Prints the figures of the tried mutants, and the survivors without a reason; 1 if there are any, else 0.
 
-    If TCLOSE_RECORD is set and all have a reason, writes figures and survivors into the docs.
+    If TCLOSE_RECORD is set and all have a reason, writes figures and reasons into the docs.
     """
     survived = [one for one in found if one["survived"]]
     groups = yaml.safe_load(REASONS.read_text())
@@ -69,12 +68,6 @@ def summary(killed: int, tried: int) -> str:
 
 
 def page_of(groups: Sequence[Mapping[str, Any]], killed: int, tried: int) -> str:
-    """The figures and the survivors, as they are on the page."""
-    lines = ["", summary(killed, tried)]
-    for group in groups:
-        lines += ["", f"**{group['reason']}**", ""]
-        for one in group["mutants"]:
-            changes = [f"- {line}" for line in one["before"].splitlines()]
-            changes += [f"+ {line}" for line in one["after"].splitlines()]
-            lines += [f"`{one['path']}`", "", "```diff", *changes, "```", ""]
-    return "\n".join([*lines, "", ""])
+    """The figures, and the reasons with the number of their survivors, as they are on the page."""
+    reasons = [f"- {len(group['mutants'])}: {group['reason']}" for group in groups]
+    return "\n".join(["", f"{summary(killed, tried)} Those that survived:", "", *reasons, "", ""])
