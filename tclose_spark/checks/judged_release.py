@@ -1,12 +1,14 @@
-"""A written release with all that a verdict is made from. Each part is measured when it is first used, once."""
+"""A written release with all that a verdict is made from, each part measured when it is first used, and the judges of
+options that add to it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, reduce
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -16,14 +18,17 @@ from tclose_spark.checks.classes.tallies import count_values
 from tclose_spark.checks.labels.loss import judged_quasi, losses_by_input, names_of_release, published_columns
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.checks.left_out import LeftOut
-from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.checks.released import DamagedFileError, read_released
-from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.checks.written import RunFiles, WrittenRelease
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.run import Run
 from tclose_spark.measures.loss.information_loss import NoLabelError
+from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
+from tclose_spark.runfile.options import used_parts
+from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Counts, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -47,6 +52,107 @@ class ReadRows(Protocol):
     def missing(self) -> Mapping[str, int]:
         """The rows without a value in each column."""
         ...
+
+
+class ReleaseJudge:
+    """The judge's side of an option, or of a requirement of whole releases. `JudgedRelease` and `verify_release` call
+    its hooks in this order; each adds nothing by default.
+
+    apart: whether only its class connects a person's sensitive values with the other columns.
+    """
+
+    apart = False
+
+    def __init__(self, spec: ReleaseSpec) -> None:
+        self.spec = spec
+
+    def open(self, written: WrittenRelease) -> None:
+        """Reads further tables.
+
+        Raises:
+            GuaranteeError: if one is missing, or is not what was recorded.
+        """
+
+    def published(self, columns: set[str]) -> set[str]:
+        """The columns that the table `release` must have. columns: without this option."""
+        return columns
+
+    def private(self) -> Iterable[str]:
+        """Columns of the input that no release may have."""
+        return ()
+
+    def fields(self) -> Mapping[str, pa.Field]:
+        """The columns of further public tables.
+
+        Raises:
+            GuaranteeError: if a table has others than it must have.
+        """
+        return {}
+
+    def key(self, labels: Sequence[str]) -> list[str] | None:
+        """The columns that all rows of a class share, if these are not the labels."""
+        return None
+
+    def read(self, release: JudgedRelease) -> ReadRows | None:
+        """The rows, if they are in several tables."""
+        return None
+
+    def quasi(self) -> list[JudgedQuasi] | None:
+        """What is judged in place of the labels."""
+        return None
+
+    def compared(self, release: JudgedRelease) -> Sequence[Counts] | None:
+        """The distributions that classes are compared with, by attribute, if they are not those of the release."""
+        return None
+
+    def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
+        """Further attributes, such as tuples of others."""
+        return []
+
+    def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
+        """What else is measured of each class."""
+        return []
+
+    def tallies(self) -> Table | None:
+        """The tallies with all that `measures` need."""
+        return None
+
+    def of_whole(self, attributes: list[JudgedAttribute]) -> list[JudgedAttribute]:
+        """The attributes with what is required of their distance from the whole table."""
+        return attributes
+
+    def extended(self, release: JudgedRelease, classes: Table) -> Table:
+        """The class table with columns that depend on several classes."""
+        return classes
+
+    def measure(self, release: JudgedRelease) -> None:
+        """Measures what else the verdict needs.
+
+        Raises:
+            GuaranteeError: if the release has values that it may not have.
+        """
+
+    def left_out_class(self, release: JudgedRelease) -> ClassFigures | None:
+        """The figures of the rows that are left out as one class, if their tally is known."""
+        return None
+
+    def problems(self, release: JudgedRelease) -> Iterator[str]:
+        """A line on each thing that does not hold."""
+        return iter(())
+
+    def expectations(self, release: JudgedRelease) -> list[Expectation]:
+        """Requirements on the class table."""
+        return []
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        """Adds figures for the certificate; returns the problems that follow from them."""
+        return ()
+
+    def record(self, run: Run, record: dict[str, Any]) -> None:
+        """Records what later stages need of a staged release. record: of the stage."""
+
+    def require_certified(self, files: RunFiles, certificate: Mapping[str, Any]) -> None:
+        """Raises GuaranteeError if the evidence of a finished release does not fit its certificate."""
 
 
 class JudgedRelease:
@@ -235,3 +341,8 @@ def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator
         raise GuaranteeError(f"the release is damaged: {error}") from None
     except NoLabelError:
         raise GuaranteeError("a published value is not a label of its quasi-identifier; nothing is published") from None
+
+
+def judges_of(spec: ReleaseSpec) -> list[ReleaseJudge]:
+    """The judges of the options and requirements that a run uses."""
+    return [made(spec) for made in used_parts(spec, "judge")]

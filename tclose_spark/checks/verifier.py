@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.checks.judged_release import JudgedRelease, judging
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judges_of, judging
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.problems import too_coarse, violation
 from tclose_spark.checks.release_figures import figures_of
-from tclose_spark.checks.release_judge import ReleaseJudge, judges_of
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.requirements.expectation import expect_rows

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import add
@@ -23,7 +23,7 @@ from tclose_spark.io.run import MINIMALITY, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.release_form import RELEASE
-from tclose_spark.stages.release_maker import Making, Tables, TaskPart, TaskWork, makers_of
+from tclose_spark.stages.release_maker import Making, Tables, TaskPart, TaskWork, Written, makers_of
 from tclose_spark.stages.routing import ROUTED, cell_places, passed, router
 from tclose_spark.stages.staging.area import read_columns, read_plan, read_profile, read_rows, resolved_attributes
 from tclose_spark.stages.staging.encode import Encoder
@@ -38,21 +38,6 @@ SUMS = (UNCOVERED, RAW_ROWS, RAW_DIGEST, ROWS, DIGEST)
 raw rows and of the release.
 """
 NOTHING, NOBODY = Fingerprint(0, 0), np.zeros(0, dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Written:
-    """The fingerprints of all raw rows and of the released rows, the method's figures, and what else is recorded."""
-
-    raw: Fingerprint
-    published: Fingerprint
-    method: dict[str, Any]
-    more: Mapping[str, Any]
-
-    @property
-    def left_out(self) -> int:
-        """The number of rows that are not released."""
-        return self.raw.rows - self.published.rows
 
 
 def write_release(run: Run, record: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +19,8 @@ from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.fingerprint import content_hash
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.rows import Rows
-
-if TYPE_CHECKING:
-    from tclose_spark.stages.anonymize import Written
 
 Tables = dict[str, list[pa.Array]]
 """The columns of each table."""
@@ -102,6 +99,21 @@ class TaskPart:
     def left_out(self) -> pa.Array:
         """Whether each row is not released."""
         return pa.array(np.full(len(self.rows), self.labels is None))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The fingerprints of all raw rows and of the released rows, the method's figures, and what else is recorded."""
+
+    raw: Fingerprint
+    published: Fingerprint
+    method: dict[str, Any]
+    more: Mapping[str, Any]
+
+    @property
+    def left_out(self) -> int:
+        """The number of rows that are not released."""
+        return self.raw.rows - self.published.rows
 
 
 class ReleaseMaker:

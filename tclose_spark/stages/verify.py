@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tclose_spark.checks.release_judge import judges_of
+from tclose_spark.checks.judged_release import judges_of
 from tclose_spark.checks.verifier import Verdict, verify_release
 from tclose_spark.checks.written import Evidence, RunFiles, WrittenRelease
 from tclose_spark.engine.tables import again_if_disturbed

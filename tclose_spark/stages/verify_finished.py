@@ -10,7 +10,7 @@ from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tclose_spark.checks.release_judge import judges_of
+from tclose_spark.checks.judged_release import judges_of
 from tclose_spark.checks.verifier import Verdict
 from tclose_spark.checks.written import RunFiles
 from tclose_spark.engine.exports import check_export, rows_of

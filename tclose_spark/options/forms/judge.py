@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.judged_release import JudgedRelease
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.labels.loss import published_columns
-from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.checks.written import WrittenRelease, WrittenTable
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import GuaranteeError

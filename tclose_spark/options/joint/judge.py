@@ -7,9 +7,8 @@ from typing import Any
 
 from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, growing_tuples, joint_attributes
-from tclose_spark.checks.judged_release import JudgedRelease, judgeable
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
 from tclose_spark.checks.release_figures import reached
-from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.measures.distances.least import least_distance
 from tclose_spark.requirements.judge import JudgedAttribute
 

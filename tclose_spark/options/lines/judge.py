@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import RunFiles, WrittenRelease
 from tclose_spark.io.run import ATOMS
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line

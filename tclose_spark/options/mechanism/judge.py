@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import ReleaseJudge
 from tclose_spark.checks.written import RunFiles
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import MINIMALITY, Run

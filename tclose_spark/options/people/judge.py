@@ -8,9 +8,8 @@ from typing import Any
 from tclose_spark.checks.classes.class_table import RequiredMeasure
 from tclose_spark.checks.classes.figures import ClassFigures
 from tclose_spark.checks.classes.people import JudgedPeople, expect_people
-from tclose_spark.checks.judged_release import JudgedRelease
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.release_figures import reached
-from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.options.population.listed import opened_population
 from tclose_spark.runfile.population import THRESHOLD
 

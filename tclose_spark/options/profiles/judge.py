@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tclose_spark.checks.judged_release import JudgedRelease
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.labels.loss import published_columns
 from tclose_spark.checks.profiles.judge_profile import judge_profile
 from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS
-from tclose_spark.checks.release_judge import ReleaseJudge
 
 
 class ProfilesJudge(ReleaseJudge):

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.errors import GuaranteeError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.supersets import (
     NearSupersets,
     expect_supersets,

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
-from tclose_spark.checks.judged_release import JudgedRelease
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.left_out import LeftOut
 from tclose_spark.checks.problems import violation
 from tclose_spark.checks.release_figures import achieved_of
-from tclose_spark.checks.release_judge import ReleaseJudge
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.domains import Counts

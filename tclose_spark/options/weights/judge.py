@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.population import weights_by
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
 from tclose_spark.table.columns.weights import MILLIONTHS, listed_totals

@@ -8,8 +8,7 @@ from typing import Any
 from stamp import COLUMN, text_of
 
 from tclose_spark.checks.classes.tallies import count_columns
-from tclose_spark.checks.judged_release import JudgedRelease
-from tclose_spark.checks.release_judge import ReleaseJudge
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 
 
 class StampJudge(ReleaseJudge):
