@@ -1,4 +1,4 @@
-"""Releases that the tests of docs/promise.md look at, as those look who may read all of it."""
+"""Releases that the tests of docs/promise.md and docs/limits.md look at, as those look who may read all of it."""
 
 from __future__ import annotations
 

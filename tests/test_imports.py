@@ -45,13 +45,29 @@ def test_what_talks_to_spark_does_not():
     assert re.search("(pyspark|py4j) cannot be imported here", found.stdout)
 
 
-HELP = ("numpy", "pyarrow", "pandas", "pydantic", "yaml", "numba", "scipy", "matplotlib", "great_expectations")
-AUDIT = ("scipy.optimize", "scipy.stats", "numba", "matplotlib", "altair", "great_expectations")
+HELP = (
+    "markdown_it",
+    "pygments",
+    "attr",
+    "importlib.metadata",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "pydantic",
+    "yaml",
+    "numba",
+    "scipy",
+    "matplotlib",
+    "great_expectations",
+)
+AUDIT = ("pandas", "scipy.optimize", "scipy.stats", "numba", "matplotlib", "altair", "great_expectations")
 COMMAND = """
 import sys
 from tclose_spark.cli import main
-code = main(sys.argv[2:])
-print("imported:", *sorted(set(sys.argv[1].split(",")) & set(sys.modules)))
+_, unwanted, *sys.argv[1:] = sys.argv
+before = set(sys.modules)
+code = main()
+print("imported:", *sorted(set(unwanted.split(",")) & set(sys.modules) - before))
 sys.exit(code)
 """
 

@@ -83,7 +83,7 @@ def test_a_source_distribution_has_what_a_wheel_is_made_of_and_no_tests(built: P
     with tarfile.open(path) as archive:
         files = {name.partition("/")[2] for name in archive.getnames()}
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} <= files
-    assert {*SOURCES, "docs/promise.md", "conf/demo.yaml", "jobs/release.py"} <= files
+    assert {*SOURCES, "docs/promise.md", "docs/limits.md", "conf/demo.yaml", "jobs/release.py"} <= files
     assert not [name for name in files if name.startswith(("tests", "benchmarks"))]
 
 

@@ -92,15 +92,6 @@ def path_of(table: Table) -> str:
     return fspath(table)
 
 
-def table_or_path(table: Table) -> Any:
-    """A table in memory as it is, a path as text.
-
-    Raises:
-        ConfigurationError: if it is neither.
-    """
-    return path_of(table) or table
-
-
 def reader_options(options: Mapping[str, Any] | None) -> dict[str, str]:
     """Options as Spark's reader takes them, such as {"sep": ";", "header": True}."""
     return {

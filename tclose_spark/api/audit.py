@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from tclose_spark.api.arguments import Number, Spec, Table, as_python, in_memory, path_of, reader_options, tree_of
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.api.session import choose, on_engine, working
-from tclose_spark.api.signatures import require_type, verb
+from tclose_spark.api.signatures import require_type, verb, with_options
+from tclose_spark.auditing.options import AuditOptions, Columns, ExplainOptions, TableOptions
 from tclose_spark.auditing.question import (
     AuditQuestion,
     parse_population,
@@ -18,220 +20,178 @@ from tclose_spark.auditing.question import (
     question_from_run_file,
 )
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.auditing.tables import AuditTables, opened_tables
 from tclose_spark.engine.sources import require_paths
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
-from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness
 from tclose_spark.runfile.loading import resolve, spec_of
 from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.section import Section
-from tclose_spark.runfile.spec import FRAME, Input
+from tclose_spark.runfile.spec import FRAME, Input, ReleaseSpec
 
-Columns = Collection[str] | Mapping[str, Any] | None
-"""Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
-attribute."""
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 Result = TypeVar("Result")
-Options = Mapping[str, Any] | None
-"""Of Spark's reader, such as {"sep": ";"}."""
+NAMED = {"ReleaseSpec": ReleaseSpec, "JointCloseness": JointCloseness}
+DESCRIBING = ("quasi_identifiers", "sensitive", "hierarchies", "spec")
+REQUIRED = {"t", "missing"} | set(AuditOptions.__annotations__) & set(AuditQuestion.model_fields)
+"""The options that the question of an audit is made from."""
 
 
 class Audit(AuditResult):
     """The result of an audit; Jupyter shows it as a page."""
 
-    def __repr__(self) -> str:
+    def lines(self) -> Iterator[RenderableType]:
+        """The result as text and tables."""
         from tclose_spark.auditing.views import audit_lines
 
-        return printed(audit_lines(self, self.name))
+        return audit_lines(self, self.name)
 
-    def _repr_html_(self) -> str:
+    @property
+    def page(self) -> str:
+        """The result as HTML, in one self-contained text."""
         from tclose_spark.auditing.page import audit_page
 
-        return in_frame(audit_page(self, self.name), "Audit")
+        return audit_page(self, self.name)
 
-
-class Explanation(ClassExplanation):
-    """One class and a sensitive attribute; Jupyter shows them as a page."""
+    def require_holds(self) -> None:
+        """Raises GuaranteeError if a requirement does not hold."""
+        if not self.holds:
+            broken = [f"{g.measure}{f' of {g.attribute}' if g.attribute else ''}" for g in self.judged if not g.holds]
+            raise GuaranteeError(f"{self.name} does not meet the requirements: {', '.join(broken)}")
 
     def __repr__(self) -> str:
-        from tclose_spark.auditing.views import explanation_lines
-
-        return printed(explanation_lines(self))
+        return printed(self.lines())
 
     def _repr_html_(self) -> str:
+        return in_frame(self.page, "Audit")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Explanation(ClassExplanation):
+    """One class and a sensitive attribute; Jupyter shows them as a page.
+
+    name: the table's name for display.
+    """
+
+    name: str = "a table"
+
+    def lines(self) -> Iterator[RenderableType]:
+        """The result as text and tables."""
+        from tclose_spark.auditing.views import explanation_lines
+
+        return explanation_lines(self)
+
+    @property
+    def page(self) -> str:
+        """The result as HTML, in one self-contained text."""
         from tclose_spark.auditing.page import explanation_page
 
-        return in_frame(explanation_page(self, "a table"), "Explanation")
+        return explanation_page(self, self.name)
+
+    def __repr__(self) -> str:
+        return printed(self.lines())
+
+    def _repr_html_(self) -> str:
+        return in_frame(self.page, "Explanation")
 
 
 @verb
-def audit(
-    table: Table,
-    quasi_identifiers: Columns = (),
-    sensitive: Columns = (),
-    k: int | None = None,
-    t: Number | None = None,
-    *,
-    n: int | None = None,
-    person: str | None = None,
-    gain: Number = "0.2",
-    spec: Spec | None = None,
-    hierarchies: Mapping[str, str | PathLike[str]] | None = None,
-    reference: Table | None = None,
-    background: Table | None = None,
-    population: Any = None,
-    threshold: Number | None = None,
-    earlier: Table | Sequence[Table] | None = (),
-    classes_output: str | PathLike[str] | None = None,
-    supersets: int = 100_000,
-    attacks: bool = True,
-    special_uniques: int | None = None,
-    combinations: int = 10_000,
-    missing: str | None = None,
-    joint: str | Sequence[str | Mapping[str, Any] | JointCloseness] = (),
-    format: str | None = None,
-    options: Options = None,
-    engine: str | None = None,
-) -> Audit:
+@with_options(AuditOptions, ("quasi_identifiers", "sensitive", "k", "t"), NAMED)
+def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Audit:
     """Audits a published table, whoever made it: k, l, t and (n, t) exactly, attacks, and information loss.
 
         tclose_spark.audit(published, ["age", "zip"], {"salary": {"distance": "ordered"}}, k=5, t="0.2").holds
 
+    Measures without a threshold are reported.
+
     table: a DataFrame of Spark, pandas or polars, a pyarrow table, or a path (CSV, Parquet, Delta).
-    quasi_identifiers: the columns that determine the class of a record.
-    sensitive: the columns to protect: `{"salary": "ordered"}`, or settings as in a run file.
-    k, t: required; t is of the attributes without a t of their own. Measures without a threshold are reported.
-    n: require (n, t)-closeness: t to a natural superset of n records.
-    person: the column that identifies people, who may have several rows; k, l and t are then also judged over people.
-    gain: a class is exposed to an attack that raises a belief by more than this.
-    spec: a run file that describes the columns, in place of both.
-    hierarchies: of quasi-identifiers, files by column.
-    reference: a table to compare the distribution of the classes with.
-    background: people whom an adversary knows, by their raw quasi-identifiers; with the person's column, several rows
-        may be of one person.
-    population: that the table is a sample of: the sampling fraction, such as "0.05"; "weight:COLUMN", the people that a
-        row stands for; or "table:PATH" or a table with a row for each person. Adds the prosecutor's, journalist's and
-        marketer's risk.
-    threshold: the chance of re-identification above which a record counts as at risk; by default 0.09.
-    earlier: earlier releases of the same people, oldest first, to judge together with the table: exactly with
-        `person`; for the people of `background`, who are in all of them; otherwise by the labels of few who came or
-        left.
-    classes_output: where to write the class table, as Delta.
-    supersets: the most boxes of labels to search for (n, t).
-    attacks: measure attacks.
-    special_uniques: search for special uniques, rows that are unique by up to so many quasi-identifiers (SUDA).
-    combinations: of quasi-identifiers, the most to examine for special uniques.
-    missing: "any" if a reader takes a missing quasi-identifier for any value, in k and among the people of a list;
-        "value" if it equals only other missing ones. By default what the columns' settings say, else "value".
-    joint: closeness of several sensitive attributes together: `["disease,income:0.3"]`, or as in a run file. By default
-        what the spec says.
-    format, options: of the table if its path does not name its format, and for Spark's reader.
-    engine: see `release`.
+    [options]
 
     Raises:
         ConfigurationError: naming the argument that is wrong.
         InputError: naming the column and what is wrong with it.
     """
-    whole, people_of = _population(population)
-    asked: dict[str, Any] = {
-        "k": k,
-        "t": t,
-        "n": n,
-        "gain": gain,
-        "person": person,
-        "population": whole,
-        "threshold": threshold,
-    }
-    asked |= {"missing": missing, "joint": (joint,) if isinstance(joint, str) else tuple(joint)}
-    question = _question(quasi_identifiers, sensitive, hierarchies, spec, **asked)
-    target = None if classes_output is None else resolve(fspath(classes_output), "--classes-output", Path.cwd())
+    given: dict[str, Any] = {**options}
+    joint, earlier, output = given["joint"], given["earlier"], given["classes_output"]
+    given["population"], listed = _population(given["population"])
+    given["joint"] = (joint,) if isinstance(joint, str) else tuple(joint)
+    given["classes_output"] = None if output is None else resolve(fspath(output), "--classes-output", Path.cwd())
+    question = _question(**{name: given[name] for name in (*DESCRIBING, *REQUIRED)})
+    tables = AuditTables(
+        table=table,
+        reference=given["reference"],
+        background=given["background"],
+        population=listed,
+        earlier=earlier if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier],
+    )
 
-    def judge(
-        question: AuditQuestion, judged: Any, compared: Any, people: Any, population: Any, former: Any
-    ) -> AuditResult:
+    def judge(question: AuditQuestion, opened: AuditTables) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
 
-        options = (target, supersets, attacks, special_uniques, combinations)
-        return audit_table(judged, question, None, compared, people, *options, population, former)
+        return audit_table(question=question, **vars(opened))
 
-    tables = (table, reference, background, people_of)
-    former = [*earlier] if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier]
-    found = _on_engine("audit", engine, question, tables, format, options, judge, target, former)
+    found = _on_engine("audit", question, tables, judge, options)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
 @verb
-def explain(
-    table: Table,
-    quasi_identifiers: Columns = (),
-    sensitive: Columns = (),
-    t: Number | None = None,
-    *,
-    attribute: str | None = None,
-    labels: Mapping[str, str | None] | None = None,
-    spec: Spec | None = None,
-    hierarchies: Mapping[str, str | PathLike[str]] | None = None,
-    reference: Table | None = None,
-    format: str | None = None,
-    options: Options = None,
-    engine: str | None = None,
-) -> Explanation:
+@with_options(ExplainOptions, ("quasi_identifiers", "sensitive", "t"), NAMED)
+def explain(table: Table, *described: Any, **options: Unpack[ExplainOptions]) -> Explanation:
     """Explains one class: both distributions side by side, their distance, and which mass moves where at what cost.
 
-    attribute: the sensitive attribute; by default the one that is nearest to its t.
-    labels: of the class, such as `{"age": "[20, 29]"}`, None for missing; by default the class farthest from the table.
-    See `audit` for the other arguments.
+    table: see `audit`.
+    [options]
 
     Raises:
         ConfigurationError: naming the argument that is wrong.
         InputError: if the table has no such class, or several.
     """
-    question = _question(quasi_identifiers, sensitive, hierarchies, spec, k=None, t=t, n=None, gain="0.2", person=None)
+    given: dict[str, Any] = {**options}
+    question = _question(**{name: given[name] for name in (*DESCRIBING, "t")})
 
-    def explained(question: AuditQuestion, judged: Any, compared: Any = None, *_: Any) -> ClassExplanation:
+    def explained(question: AuditQuestion, opened: AuditTables) -> ClassExplanation:
         from tclose_spark.auditing.explain import explain_class
 
-        return explain_class(judged, question, attribute, labels, None, compared)
+        named = options["attribute"], options["labels"]
+        return explain_class(opened.table, question, *named, None, opened.reference)
 
-    found = _on_engine("explain", engine, question, (table, reference), format, options, explained)
-    return Explanation(**vars(found))
+    tables = AuditTables(table=table, reference=options["reference"])
+    found = _on_engine("explain", question, tables, explained, options)
+    return Explanation(**vars(found), name=path_of(table) or "a table")
 
 
 def _on_engine(
     verb: str,
-    engine: str | None,
     question: AuditQuestion,
-    tables: Sequence[Table],
-    format: str | None,
-    options: Options,
-    judge: Callable[..., Result],
-    target: str | None = None,
-    earlier: Sequence[Table] = (),
+    tables: AuditTables,
+    judge: Callable[[AuditQuestion, AuditTables], Result],
+    options: TableOptions,
 ) -> Result:
-    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine. target:
-    where it writes.
-    """
-    path, how = path_of(tables[0]), reader_options(options)
+    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine."""
+    path, kind, how = path_of(tables.table), options["format"], reader_options(options["options"])
     with as_typed():
-        source = source_of(path, format, how) if path else Input(path=FRAME, format="table")
-        held = [held_table(table) for table in tables]  # once: a stream can be read once only
-        former = [held_table(table) for table in earlier]
+        source = source_of(path, kind, how) if path else Input(path=FRAME, format="table")
+        single = {name: held_table(one) for name, one in vars(tables).items() if name != "earlier"}
+        held = AuditTables(**single, earlier=[held_table(one) for one in tables.earlier])  # a stream is read once only
 
     def work(on: str) -> Result:
-        with working(f"tclose {verb}", held[0], path, on) as session, as_typed():
-            from tclose_spark.auditing.tables import opened_tables
-
-            columns = list[tuple[str, QuasiIdentifier | SensitiveAttribute]](question.quasi_identifiers.items())
-            columns += question.sensitive_attributes.items()
-            places = {f"the hierarchy of {name!r}": settings.hierarchy for name, settings in columns}
-            require_paths(session, {**places, "--classes-output": target})
-            with opened_tables(session, question, *held, earlier=former, kind=format, options=how) as opened:
+        with working(f"tclose {verb}", held.table, path, on) as session, as_typed():
+            places = {
+                f"the hierarchy of {name!r}": settings.hierarchy
+                for columns in (question.quasi_identifiers, question.sensitive_attributes)
+                for name, settings in columns.items()
+            }
+            require_paths(session, {**places, "--classes-output": question.classes_output})
+            with opened_tables(session, question, held, kind, how) as opened:
                 return judge(*opened)
 
-    return on_engine(choose(verb, engine, table=None if path else held[0], source=source), work)
+    choice = choose(verb, options["engine"], table=None if path else held.table, source=source)
+    return on_engine(choice, work)
 
 
 def held_table(table: Table) -> Any:

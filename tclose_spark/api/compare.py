@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tclose_spark.api.arguments import Number, Spec, Table, given_run, number_of_rows
 from tclose_spark.api.session import Log, announcer, choose, on_engine, temporary_folder, working_on
@@ -29,6 +29,9 @@ from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import lines_in_errors, resolve
 from tclose_spark.runfile.spec import Output
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(ComparisonResult):
@@ -39,11 +42,15 @@ class Comparison(ComparisonResult):
 
     page: str = ""
 
-    def __repr__(self) -> str:
+    def lines(self) -> list[RenderableType]:
+        """The outcomes as a table, and notes."""
         from tclose_spark.comparing.views import comparison_table
 
         table, notes = comparison_table(self)
-        return printed([table, *notes])
+        return [table, *notes]
+
+    def __repr__(self) -> str:
+        return printed(self.lines())
 
     def _repr_html_(self) -> str:
         from tclose_spark.comparing.page import render_page

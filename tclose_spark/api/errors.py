@@ -26,7 +26,7 @@ ARGUMENTS = {
     "check": "of",
 }
 """Arguments in Python by the options of the command line, where the names differ."""
-_command_line: ContextVar[Callable[[str], object] | None] = ContextVar("command_line", default=None)
+_command_line: ContextVar[tuple[Callable[[str], object], bool] | None] = ContextVar("command_line", default=None)
 
 
 def known(error: Exception) -> TcloseError | None:
@@ -85,20 +85,25 @@ def on_command_line() -> bool:
     return _command_line.get() is not None
 
 
+def ends_with_command() -> bool:
+    """Whether calls come from the command line, and nothing follows it in this process."""
+    return (_command_line.get() or (None, False))[1]
+
+
 def tell_command_line(line: str) -> bool:
     """Has the command line print a message; returns whether the call comes from there."""
-    announce = _command_line.get()
-    if announce is not None:
-        announce(line)
-    return announce is not None
+    found = _command_line.get()
+    if found is not None:
+        found[0](line)
+    return found is not None
 
 
 @contextmanager
-def called_from_command_line(announce: Callable[[str], object]) -> Iterator[None]:
+def called_from_command_line(announce: Callable[[str], object], last: bool = False) -> Iterator[None]:
     """Calls of the body come from the command line. It has the process to itself: it handles signals and all errors,
-    whose messages name options, and sessions are its own. announce: prints a message.
+    whose messages name options, and sessions are its own. announce: prints a message. last: nothing follows.
     """
-    token = _command_line.set(announce)
+    token = _command_line.set((announce, last))
     try:
         yield
     finally:

@@ -16,11 +16,7 @@ from tclose_spark.runfile.spec import FRAME, Input
 
 @verb
 def fingerprint(
-    table: Table,
-    *,
-    format: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    engine: str | None = None,
+    table: Table, *, format: str | None = None, options: Mapping[str, Any] | None = None, engine: str | None = None
 ) -> str:
     """The fingerprint of a table's rows, as the certificate of a release has it (`release.fingerprint`).
 

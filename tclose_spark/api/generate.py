@@ -38,3 +38,20 @@ def generate(
         except OSError as error:
             raise ConfigurationError(f"{hierarchies} cannot be written ({error.strerror})") from None
     return pa.Table.from_batches(drawn, made.SCHEMA)
+
+
+def write_generated(rows: int, folder: Path, encounters: bool, seed: int) -> tuple[Path, Path]:
+    """Writes synthetic people or stays, a batch at a time: (their Parquet file, the folder of their hierarchies).
+
+    Raises:
+        OSError: if they cannot be written.
+    """
+    from tclose_spark.synthetic import census
+    from tclose_spark.synthetic import encounters as stays
+
+    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
+    table, hierarchies = folder / f"{'encounters' if encounters else 'people'}.parquet", folder / "hierarchies"
+    drawn = batches(rows, seed)
+    census.write_hierarchies(hierarchies, made.HIERARCHIES)
+    census.write_table(table, made.SCHEMA, drawn)
+    return table, hierarchies

@@ -29,8 +29,9 @@ from tclose_spark.api.session import Log, Progress, run_stages
 from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.report.console import certificate_lines
+from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
 from tclose_spark.report.notebook import in_frame
+from tclose_spark.report.pdf import pdf_of, require_pdf
 from tclose_spark.report.preview import ROWS, preview_lines
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import AUTO, Output
@@ -54,6 +55,11 @@ class Report:
     path: str
     html: str
 
+    @staticmethod
+    def require_pdf() -> None:
+        """Raises ConfigurationError unless PDFs can be made here."""
+        require_pdf()
+
     @verb
     def to_pdf(self, path: str | PathLike[str]) -> None:
         """Writes the page as PDF, in its style for print. Replaces a file.
@@ -62,8 +68,6 @@ class Report:
             ConfigurationError: if the extra `pdf` is not installed, the file is inside the release, or it cannot be
                 written.
         """
-        from tclose_spark.report.pdf import pdf_of
-
         if os.path.dirname(os.path.realpath(self.path)) in map(str, Path(os.path.realpath(path)).parents):
             raise ConfigurationError(
                 f"{fspath(path)} is inside the release, which would no longer be as it was verified"
@@ -218,6 +222,21 @@ class Release:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
+    """The lines of a summary, each with whether it is about an attribute that no requirement protects. details: with
+    the precision of each column.
+    """
+    certificate, codebook = release.certificate, release.codebook if details else ()
+    unprotected = unprotected_lines(certificate)
+    for line in certificate_lines(certificate, release.path, release.internal_path, codebook):
+        yield line, line in unprotected
+
+
+def json_line(release: Release) -> str:
+    """The summary for machines."""
+    return certificate_json(release.certificate, release.path, release.internal_path)
 
 
 def _read(path: str, on: str) -> EngineTable:

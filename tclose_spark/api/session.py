@@ -7,28 +7,22 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tclose_spark.api.arguments import GivenRun, Table
-from tclose_spark.api.engine_choice import (
-    LOCAL,
-    SPARK,
-    Choice,
-    asked_engine,
-    choose_engine,
-    spark_present,
-    work_of,
-)
-from tclose_spark.api.errors import full_disks_named, on_command_line, tell_command_line
+from tclose_spark.api.engine_choice import LOCAL, SPARK, Choice, asked_engine, choose_engine, spark_present, work_of
+from tclose_spark.api.errors import ends_with_command, full_disks_named, on_command_line, tell_command_line
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.pandas_import import without_pandas
 from tclose_spark.io.spark import driver
 from tclose_spark.runfile.loading import lines_in_errors
 from tclose_spark.runfile.spec import AUTO, Input, ReleaseSpec
@@ -108,7 +102,9 @@ def on_engine(choice: Choice, work: Callable[[str], Result], log: Log | None = N
 
 
 @contextmanager
-def working(title: str, table: Table = None, path: str = "", on: str = SPARK) -> Iterator[Session]:
+def working(
+    title: str, table: Table = None, path: str = "", on: str = SPARK, *, validates: bool = False
+) -> Iterator[Session]:
     """The session to work on. Of Spark it is a DataFrame's own, otherwise the active one, otherwise a new one with
     Delta.
 
@@ -116,7 +112,10 @@ def working(title: str, table: Table = None, path: str = "", on: str = SPARK) ->
     KeyboardInterrupt. The command line, which has the process to itself, does both in its own way.
 
     path: of the table, if it is read from files. on: the name of the engine.
+    validates: whether Great Expectations is to get a table of pandas.
     """
+    if on == LOCAL and ends_with_command() and not validates:
+        without_pandas()
     try:
         with (
             nullcontext() if on_command_line() else interruptible(_forget_call),
@@ -154,7 +153,8 @@ def _spark(title: str, table: Table, path: str) -> Iterator[Session]:
 def working_on(run: GivenRun, title: str, on: str = SPARK) -> Iterator[Session]:
     """The session for a run, with its table. Errors name the lines of the run file."""
     spec = run.spec
-    with lines_in_errors(run.tree), working(f"tclose {title} {spec.name}", run.table, spec.input.path, on) as session:
+    name, path = f"tclose {title} {spec.name}", spec.input.path
+    with lines_in_errors(run.tree), working(name, run.table, path, on, validates=True) as session:
         if run.table is None:
             yield session
             return
@@ -203,9 +203,10 @@ def run_stages(
         with working_on(run, names[-1], on) as session:
             import tclose_spark.pipeline as pipeline
             from tclose_spark.io.run import Run
-            from tclose_spark.io.spark.progress import no_progress
+            from tclose_spark.io.spark.progress import no_progress, spoken
 
-            opened, result = Run(run.spec, session, announce, overwrite, progress or no_progress, events, details), None
+            lines = partial(spoken, announce=announce, what="anonymize  rows") if on_command_line() else no_progress
+            opened, result = Run(run.spec, session, announce, overwrite, progress or lines, events, details), None
             with opened.locked(to_read), full_disks_named(run.spec.output.internal_path):
                 for name in names:
                     result = getattr(pipeline, name)(opened, **options)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, wraps
-from inspect import signature
+from inspect import Parameter, getdoc, signature
 from numbers import Integral, Number
 from os import PathLike
+from textwrap import fill
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tclose_spark.api.errors import translate_errors
+from tclose_spark.api.errors import in_python, translate_errors
+from tclose_spark.auditing.options import options_of
 from tclose_spark.errors import ConfigurationError
 
 Given = ParamSpec("Given")
@@ -51,6 +53,43 @@ def verb(function: Callable[Given, Result]) -> Callable[Given, Result]:
             return function(*args, **kwargs)
 
     return called
+
+
+def with_options(
+    declared: type[Any], placed: Sequence[str], names: Mapping[str, Any]
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Gives a function the options of a declaration: in its signature, with their defaults, and in its documentation,
+    in place of `[options]`. placed: those that may be given without their name, in order. names: what the
+    annotations of the declaration name.
+    """
+    options, kinds = options_of(declared), get_type_hints(declared, None, names)
+    ordered = {name: options[name] for name in dict.fromkeys((*placed, *options))}
+
+    def given_to(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        own = [p for p in signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        how = {True: Parameter.POSITIONAL_OR_KEYWORD, False: Parameter.KEYWORD_ONLY}
+        more = [
+            Parameter(name, how[name in placed], default=option.default, annotation=kinds[name])
+            for name, option in ordered.items()
+        ]
+        takes = signature(function).replace(parameters=[*own, *more])
+
+        @wraps(function)
+        def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            bound = takes.bind(*args, **kwargs)
+            bound.apply_defaults()
+            named: Any = function
+            found: Result = named(**bound.arguments)
+            return found
+
+        said = {name: in_python(option.in_python or option.help) for name, option in ordered.items()}
+        lines = [fill(f"{name}: {text}", 116, subsequent_indent="    ") for name, text in said.items()]
+        called.__doc__ = (getdoc(function) or "").replace("[options]", "\n".join(lines))
+        called.__annotations__ = {**function.__annotations__, **{one.name: one.annotation for one in more}}
+        vars(called)["__signature__"] = takes
+        return called
+
+    return given_to
 
 
 def require_type(name: str, value: Any, kind: Any) -> None:
@@ -117,9 +156,9 @@ def _outside(kind: Any) -> Any:
 @cache
 def _annotations(function: Callable[..., Any]) -> Mapping[str, Any]:
     """The types of a function's parameters. Types of results may be known to type checkers only."""
-    names = function.__globals__
+    names = getattr(function, "__wrapped__", function).__globals__
     return {
-        name: eval(kind, names)  # noqa: S307 - our own annotations
+        name: eval(kind, names) if isinstance(kind, str) else kind  # noqa: S307 - our own annotations
         for name, kind in function.__annotations__.items()
         if name != "return"
     }

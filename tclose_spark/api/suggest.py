@@ -18,7 +18,14 @@ from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
-from tclose_spark.suggesting.views import HEADING, column_line
+from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
+
+__all__ = ["run_file_of", "suggest", "summary_lines"]
+
+
+def run_file_of(table: str, format: str | None, options: Mapping[str, str]) -> Path:
+    """The run file of a table at a path, if no other is named."""
+    return Path(f"{release_name(source_of(table, format, options))}.yaml")
 
 
 @verb

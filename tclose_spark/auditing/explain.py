@@ -15,6 +15,7 @@ from tclose_spark.auditing.greatest import greatest, values_of
 from tclose_spark.auditing.inputs import hierarchies_of, judged_attributes, prepare_inputs
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import ClassExplanation
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.class_table import Classes, JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally, count_values, tally_classes, tally_schema
@@ -44,7 +45,7 @@ def explain_class(
         ConfigurationError: if the question has no such attribute or column.
         InputError: if the table has no such class, or several because labels are missing.
     """
-    inputs = prepare_inputs(question, table, reference)
+    inputs = prepare_inputs(question, AuditTables(table=table, reference=reference))
     question = inputs.question
     if not question.sensitive_attributes:
         raise ConfigurationError(
@@ -79,10 +80,7 @@ def _explained(labels: Mapping[str, Any], a: JudgedAttribute, classes: Classes) 
 
 
 def _farthest(
-    tallies: Table,
-    question: AuditQuestion,
-    attributes: Sequence[JudgedAttribute],
-    wanted: Sequence[JudgedAttribute],
+    tallies: Table, question: AuditQuestion, attributes: Sequence[JudgedAttribute], wanted: Sequence[JudgedAttribute]
 ) -> Mapping[str, str | None]:
     """The labels of the class with the largest ratio of distance to t, over the wanted attributes."""
     plain_labels = [JudgedQuasi(name, (name,), LabelLoss(numeric=False)) for name in question.labels]

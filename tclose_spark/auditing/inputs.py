@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.checks.labels.fitting import normal_texts
 from tclose_spark.checks.labels.listed_people import with_people
@@ -31,8 +32,34 @@ COUNTS = pa.schema([("n", pa.list_(pa.int64()))])
 BOUNDS = QuasiIdentifier(type="numeric", numeric_output="bounds")
 
 
+LATEST = "the table"
+"""The name of the audited table, which is the latest."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class AuditInputs:
+class EarlierTable:
+    """An earlier release, as `prepare_table` makes it.
+
+    name: how figures and errors name it. question: about the quasi-identifiers that it has. rows: their number.
+    lacking: the others.
+    """
+
+    name: str
+    question: AuditQuestion
+    table: Table
+    rows: int
+    lacking: tuple[str, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """A note if it lacks quasi-identifiers."""
+        if not self.lacking:
+            return []
+        return [f"{self.name} has no {', '.join(self.lacking)}: its classes are by the other quasi-identifiers"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditInputs(AuditTables):
     """Checked tables of the columns in use, with texts after their `text` options.
 
     If people are counted, the table ends as `with_people` says, and so does a background or population table that has
@@ -41,24 +68,16 @@ class AuditInputs:
     question: with every pair of bounds as one quasi-identifier.
     rows: of the largest table that classes are made of or joined with.
     notes: on pairs of bounds.
+    earlier: earlier releases, oldest first.
     """
 
     question: AuditQuestion
-    table: Table
-    reference: Table | None
-    background: Table | None
-    population: Table | None
     rows: int
-    notes: list[str]
+    notes: Sequence[str]
+    earlier: Sequence[EarlierTable]
 
 
-def prepare_inputs(
-    question: AuditQuestion,
-    table: Table,
-    reference: Table | None = None,
-    background: Table | None = None,
-    population: Table | None = None,
-) -> AuditInputs:
+def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
     """The tables, ready to tally. `text` options apply to sensitive values everywhere, and to the quasi-identifiers of
     the background and population table; labels stay as they are published.
 
@@ -67,10 +86,12 @@ def prepare_inputs(
     """
     sensitive = question.sensitive_attributes
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
-    question, notes = with_bounds(table, question)
-    table, rows = prepare_table(question, table, "the table")
-    listed = []
-    for people, what in ((background, "the background table"), (population, "the table of the population")):
+    earlier = prepare_earlier(question, tables.earlier, tables.table)
+    question, notes = with_bounds(tables.table, question)
+    table, rows = prepare_table(question, tables.table, "the table")
+    listed, reference = [], tables.reference
+    of_people = ((tables.background, "the background table"), (tables.population, "the table of the population"))
+    for people, what in of_people:
         if people is not None:
             known = [*question.quasi_identifiers, *known_of_people, *question.persons]
             people = normal_texts(people, known, known_of_people)
@@ -78,7 +99,6 @@ def prepare_inputs(
             if question.person is not None and question.person in schema_of(people).names:
                 people = with_people(people, question.person, what)
         listed.append(people)
-    background, population = listed
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
         reference = normal_texts(reference, list(sensitive), sensitive)
@@ -86,11 +106,48 @@ def prepare_inputs(
         question=question,
         table=table,
         reference=reference,
-        background=background,
-        population=population,
-        rows=rows,
+        background=listed[0],
+        population=listed[1],
+        earlier=earlier,
+        rows=max([rows, *(one.rows for one in earlier)]),
         notes=notes,
     )
+
+
+def prepare_earlier(question: AuditQuestion, tables: Sequence[Table], latest: Table) -> list[EarlierTable]:
+    """Earlier releases, oldest first. question: before bounds are paired. latest: the table as it was opened.
+
+    Raises:
+        InputError: if one has none of the quasi-identifiers, or persons of another type than the latest; and see
+        `prepare_table`.
+    """
+    found = []
+    for place, table in enumerate(tables, start=1):
+        name = f"earlier {place}"
+        own, lacking = _own_question(question, table)
+        prepared, rows = prepare_table(own, table, name)
+        for column in question.persons:
+            fields = [schema_of(one).field(column) for one in (table, latest)]
+            if fields[0].type != fields[1].type and not all(pa.types.is_integer(field.type) for field in fields):
+                types = " and ".join(map(type_name, fields))
+                raise InputError(f"person {column!r} is {types} in {name} and in {LATEST}; expected the same type")
+        found.append(EarlierTable(name=name, question=own, table=prepared, rows=rows, lacking=lacking))
+    return found
+
+
+def _own_question(question: AuditQuestion, table: Table) -> tuple[AuditQuestion, tuple[str, ...]]:
+    """(the question about the quasi-identifiers that a table has, the names of the others)."""
+    names = schema_of(table).names
+    intervals = {
+        name: q.model_copy(update={"numeric_output": "interval"}) if name in names else q
+        for name, q in question.quasi_identifiers.items()
+    }
+    own, _ = with_bounds(table, question.model_copy(update={"quasi_identifiers": intervals, "population": None}))
+    lacking = tuple(name for name, columns in own.columns.items() if not set(columns) <= set(names))
+    if len(lacking) == len(own.columns):
+        return own, ()  # which `prepare_table` refuses
+    kept = {name: q for name, q in own.quasi_identifiers.items() if name not in lacking}
+    return own.model_copy(update={"quasi_identifiers": kept}), lacking
 
 
 def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Table, int]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
@@ -39,7 +40,7 @@ class AuditQuestion(Section):
     """Classes must be close to a natural superset of at least n records instead of the whole table."""
     joint: tuple[JointCloseness, ...] = ()
     """Closeness of several sensitive attributes together."""
-    gain: Exact = Fraction(1, 5)
+    gain: Exact = Fraction(DEFAULTS["gain"])
     """A rise in belief above which a class counts as exposed to an attack."""
     aggregates: bool = False
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
@@ -49,6 +50,16 @@ class AuditQuestion(Section):
     """The population that the table is a sample of."""
     threshold: Share | None = None
     """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
+    attacks: bool = DEFAULTS["attacks"]
+    """Whether to measure attacks, and the tuples of several attributes."""
+    supersets: int = DEFAULTS["supersets"]
+    """How many boxes of labels the search for (n, t)-closeness examines."""
+    special_uniques: int | None = None
+    """The largest minimal sample unique to search for; None to search for none."""
+    combinations: int = DEFAULTS["combinations"]
+    """How many combinations of quasi-identifiers that search examines."""
+    classes_output: str | None = None
+    """The path to write the class table to, as Delta."""
     unjudged_person: str | None = None
     """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
@@ -127,26 +138,20 @@ class AuditQuestion(Section):
 def question_from_columns(
     quasi_identifiers: Sequence[str] | Mapping[str, Mapping[str, Any]],
     sensitive: Mapping[str, Mapping[str, Any]] | None = None,
-    k: int | None = None,
+    *,
     t: Any = None,
-    n: int | None = None,
-    gain: Any = "0.2",
-    aggregates: bool = False,
-    person: str | None = None,
-    population: Population | None = None,
-    threshold: Any = None,
     missing: str | None = None,
     joint: Sequence[Any] = (),
+    **asked: Any,
 ) -> AuditQuestion:
     """The question about columns with settings as in a run file.
 
         question_from_columns(["age", "zip"], {"salary": {"distance": "ordered", "t": 0.1}}, k=5)
 
     t: of the sensitive attributes without their own.
-    person: the column that identifies people, who may have several rows.
-    population: that the table is a sample of. threshold: the chance above which a record counts as at risk.
     missing: `any` or `value`, of every quasi-identifier; None for what the settings of each say.
     joint: closeness of several sensitive attributes together, as in a run file or as text (see `parse_joint`).
+    asked: the other fields of the question.
 
     Raises:
         ConfigurationError: naming the column or key, what was observed, and what was expected.
@@ -171,30 +176,25 @@ def question_from_columns(
     }
     try:
         columns = {"quasi_identifiers": {q: dict(v) for q, v in quasi.items()}, "sensitive_attributes": own}
-        asked = {"k": k, "n": n, "gain": gain, "aggregates": aggregates, "person": person}
-        asked |= {"population": population, "threshold": threshold}
-        asked["joint"] = tuple(parse_joint(one) if isinstance(one, str) else one for one in joint)
-        return AuditQuestion.model_validate({**columns, **asked})
+        together = tuple(parse_joint(one) if isinstance(one, str) else one for one in joint)
+        return AuditQuestion.model_validate({**columns, **asked, "joint": together})
     except ValidationError as error:
         raise ConfigurationError(explain(error)) from None
 
 
 def question_from_run_file(
     spec: ReleaseSpec,
+    *,
     k: int | None = None,
-    t: Any = None,
     n: int | None = None,
-    gain: Any = "0.2",
     person: str | None = None,
-    population: Population | None = None,
-    threshold: Any = None,
-    missing: str | None = None,
     joint: Sequence[Any] = (),
+    **asked: Any,
 ) -> AuditQuestion:
     """The question that a run file answers. k, n, missing and joint replace its own; t is of the attributes without
     their own.
     Hierarchies that it builds are read from its finished release. Its person is judged if the table has that column,
-    which a release has not (see `judging_people`).
+    which a release has not (see `judging_people`). asked: the other arguments of `question_from_columns`.
 
     Raises:
         ConfigurationError: naming the key, what was observed, and what was expected.
@@ -213,22 +213,17 @@ def question_from_run_file(
     }
     for name in built_columns(attributes):
         (quasi if name in quasi else sensitive)[name]["hierarchy"] = f"{spec.output.internal_path}/{file_of(name)}"
-    n = spec.privacy.n if n is None else n
     if k is None and spec.privacy.alpha is None:  # with alpha, k is chosen by the release
         k = spec.privacy.k
     question = question_from_columns(
         quasi,
         sensitive,
-        k,
-        t,
-        n,
-        gain,
-        bool(spec.aggregates),
-        person,
-        population,
-        threshold,
-        missing,
-        joint or spec.privacy.joint or (),
+        k=k,
+        n=spec.privacy.n if n is None else n,
+        person=person,
+        joint=joint or spec.privacy.joint or (),
+        aggregates=bool(spec.aggregates),
+        **asked,
     )
     of_run = None if attributes.person is None or person is not None else attributes.person.column
     return question.model_copy(update={"renamed": spec.input.columns, "unjudged_person": of_run})

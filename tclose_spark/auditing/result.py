@@ -64,9 +64,9 @@ class AuditResult:
     question: AuditQuestion
     figures: ClassFigures
     guarantees: tuple[Guarantee, ...]
-    attacks: tuple[Exposure, ...]
-    background: BackgroundJoin | None
-    notes: tuple[str, ...]
+    attacks: tuple[Exposure, ...] = ()
+    background: BackgroundJoin | None = None
+    notes: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     name: str = "the table"
     people: Mapping[int, int] | None = None

@@ -4,50 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.engine.protocol import OpenedTable, Session, Table
+from tclose_spark.engine.protocol import OpenedTable, Session
 from tclose_spark.engine.sources import checked, errors_translated, open_table, read_table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.runfile.spec import Input
 
 
+@dataclass(frozen=True, kw_only=True)
+class AuditTables:
+    """The tables of an audit: at paths or in memory, and then opened.
+
+    table: the one that is judged.
+    reference: the one whose distribution classes are compared with; the domain is the union of both.
+    background: people that an adversary knows, by their raw quasi-identifiers.
+    population: a row for each person of the population, if the question says that a table is it.
+    earlier: earlier releases of the same people, oldest first, to judge together with the table.
+    """
+
+    table: Any
+    reference: Any = None
+    background: Any = None
+    population: Any = None
+    earlier: Sequence[Any] = ()
+
+
 @contextmanager
 def opened_tables(
-    session: Session,
-    question: AuditQuestion,
-    table: Any,
-    reference: Any = None,
-    background: Any = None,
-    population: Any = None,
-    *,
-    earlier: Sequence[Any] = (),
-    kind: str | None = None,
-    options: Mapping[str, str] | None = None,
-) -> Iterator[tuple[AuditQuestion, Table, Table | None, Table | None, Table | None, list[Table]]]:
-    """The question, over people if the table has the column of the run file's person; the table; the reference,
-    background and population table if given; and the earlier ones. Read errors are raised as InputError.
+    session: Session, question: AuditQuestion, tables: AuditTables, kind: str | None, options: Mapping[str, str]
+) -> Iterator[tuple[AuditQuestion, AuditTables]]:
+    """The question, over people if the table has the column of the run file's person; and the tables, opened. Read
+    errors are raised as InputError.
 
     kind: the table's format, if its path does not show it. options: of Spark's reader, for all tables.
     """
-    given, sensitive = options or {}, list(question.sensitive_attributes)
+
+    def opened(given: Any, columns: Sequence[str], kind: str | None = None) -> OpenedTable:
+        return open_table(session, given, columns, kind, options, question.renamed)
+
     if question.unjudged_person is not None:
-        there = open_table(
-            session, table, [*question.labels, question.unjudged_person], kind, given, question.renamed
-        ).table
+        there = opened(tables.table, [*question.labels, question.unjudged_person], kind).table
         question = question.judging_people(schema_of(there).names)
-    known = [*question.quasi_identifiers, *question.persons]
-    others = [
-        None if other is None else open_table(session, other, columns, None, given, question.renamed)
-        for other, columns in ((reference, sensitive), (background, known), (population, known))
-    ]
+    sensitive, known = list(question.sensitive_attributes), [*question.quasi_identifiers, *question.persons]
+    of_others = {"reference": sensitive, "background": known, "population": known}
+    given = {name: getattr(tables, name) for name in of_others}
+    others = {name: opened(one, of_others[name]) for name, one in given.items() if one is not None}
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
-    opened = open_table(session, table, columns, kind, given, question.renamed)
-    former = [open_table(session, one, columns, None, given, question.renamed) for one in earlier]
-    with errors_translated(*[one for one in (opened, *others, *former) if one is not None]):
-        reference, background, population = (None if other is None else other.table for other in others)
-        yield question, opened.table, reference, background, population, [one.table for one in former]
+    table, earlier = opened(tables.table, columns, kind), [opened(one, columns) for one in tables.earlier]
+    with errors_translated(table, *others.values(), *earlier):
+        found = {name: one.table for name, one in others.items()}
+        yield question, AuditTables(table=table.table, earlier=[one.table for one in earlier], **found)
 
 
 def open_source(session: Session, source: Input, columns: Sequence[str]) -> OpenedTable:

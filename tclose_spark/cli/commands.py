@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tclose_spark.api.command_line import (
+    after_override,
+    compile_all,
+    parse_hierarchy,
+    reader_options,
+    require_new,
+    schema_text,
+)
 from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.audits import audit, explain, fingerprint
-from tclose_spark.cli.console import announce, on_terminal, show, show_json, show_progress, show_release
+from tclose_spark.cli.console import announce, on_terminal, progress_bar, show, show_json, show_release
 from tclose_spark.cli.options import (
     Config,
     Engine,
@@ -21,17 +28,14 @@ from tclose_spark.cli.options import (
     Overwrite,
     ReaderOptions,
     TableName,
-    parse_hierarchy,
     parse_list,
     parse_methods,
     parse_number,
     parse_numbers,
-    require_new,
     write_private,
     writing,
 )
-from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.report.pdf import require_pdf
+from tclose_spark.errors import InputError
 from tclose_spark.version import __version__
 
 RELEASE, JUDGE, HELPERS = "Make a release", "Judge a table", "Helpers"
@@ -75,7 +79,7 @@ def _add_stage(name: str, summary: str) -> None:
 def _run_stage(name: str, config: Path, overrides: list[str] | None, overwrite: bool, **options: Any) -> Any:
     from tclose_spark.api.stages import run_stage
 
-    how: dict[str, Any] = {"overwrite": overwrite, "log": announce, "progress": show_progress, **options}
+    how: dict[str, Any] = {"overwrite": overwrite, "log": announce, "progress": progress_bar(), **options}
     return run_stage(name, None, config, overrides=overrides or [], **how)
 
 
@@ -128,24 +132,23 @@ def release(
     ] = None,
 ) -> None:
     """See STAGES."""
+    from tclose_spark.api.release import Report
     from tclose_spark.api.release import release as release_table
-    from tclose_spark.runfile.loading import resolve
 
     if pdf is not None:
-        require_pdf()
+        Report.require_pdf()
         if not (overwrite or if_changed):
             require_new("--pdf", pdf)
     rows = on_terminal() and not as_json if rows is None else rows
     how: dict[str, Any] = {"overwrite": overwrite, "if_changed": if_changed, "resume": resume, "engine": engine}
-    earlier = [] if after is None else [f"output.after={json.dumps(resolve(after, '--after', Path()))}"]
-    how["overrides"] = [*(set_ or []), *earlier]
+    how["overrides"] = [*(set_ or []), *after_override(after)]
     said: list[str] = []
 
     def log(line: str) -> None:
         said.append(line)
         announce(line)
 
-    made = release_table(None, config, log=log, progress=show_progress, details=details, **how)
+    made = release_table(None, config, log=log, progress=progress_bar(), details=details, **how)
     if pdf is not None:
         made.report.to_pdf(pdf)
     show_release(made, rows, as_json, said, details)
@@ -205,15 +208,10 @@ def generate(
     seed: Annotated[int, typer.Option("--seed", help="Another seed, other people.")] = 2026,
 ) -> None:
     """Make a synthetic census, or hospital stays, with hierarchies: the same rows for the same seed, anywhere."""
-    from tclose_spark.synthetic import census
-    from tclose_spark.synthetic import encounters as stays
+    from tclose_spark.api.generate import write_generated
 
-    made, batches = (stays, stays.generate_encounters) if encounters else (census, census.generate_people)
-    table, hierarchies = output / f"{'encounters' if encounters else 'people'}.parquet", output / "hierarchies"
-    drawn = batches(rows, seed)
     with writing("--output", output):
-        census.write_hierarchies(hierarchies, made.HIERARCHIES)
-        census.write_table(table, made.SCHEMA, drawn)
+        table, hierarchies = write_generated(rows, output, encounters, seed)
     show([f"{rows:,} {'encounters' if encounters else 'people'} in {table}, hierarchies in {hierarchies}"])
 
 
@@ -266,10 +264,7 @@ def compare(
         log=announce,
         engine=engine,
     )
-    from tclose_spark.comparing.views import comparison_table
-
-    table, notes = comparison_table(comparison)
-    show([table, *notes, f"page: {comparison.page} (internal: measured on raw rows)"])
+    show([*comparison.lines(), f"page: {comparison.page} (internal: measured on raw rows)"])
     comparison.require_all_hold()
 
 
@@ -295,13 +290,11 @@ def suggest(
     engine: Engine = None,
 ) -> None:
     """What is in this table? Examines its columns, and writes a commented run file that can be run unchanged."""
+    from tclose_spark.api.suggest import run_file_of, summary_lines
     from tclose_spark.api.suggest import suggest as suggest_run_file
-    from tclose_spark.io.input.table_argument import options_of, source_of
-    from tclose_spark.suggesting.suggestion import release_name
-    from tclose_spark.suggesting.views import summary_lines
 
-    options = options_of(option or [])
-    file = output or Path(f"{release_name(source_of(table, format_, options))}.yaml")
+    options = reader_options(option)
+    file = output or run_file_of(table, format_, options)
     if not overwrite:
         require_new("--output", file, in_folder=False)
     how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
@@ -336,12 +329,11 @@ def hierarchy(
 ) -> None:
     """Show a hierarchy beside a table's values: built, or a CSV that is checked; write it as CSV. Internal."""
     from tclose_spark.api.hierarchy import hierarchy as hierarchy_of
-    from tclose_spark.io.input.table_argument import options_of
 
     require_new("--output", output, in_folder=False)
     of_run_file = source.endswith(RUN_FILES)
     how: dict[str, Any] = {"spec": source, "overrides": set_ or []} if of_run_file else {}
-    how |= {"of": parse_hierarchy(build, check), "type": kind, "format": format_, "options": options_of(option or [])}
+    how |= {"of": parse_hierarchy(build, check), "type": kind, "format": format_, "options": reader_options(option)}
     preview = hierarchy_of(None if of_run_file else source, column, engine=engine, **how)
     show(preview.lines(depth, most))
     if values:
@@ -363,19 +355,8 @@ def compile_(
     ] = None,
 ) -> None:
     """Compile all kernels that releases use, for example into an image: a release there compiles nothing."""
-    if to is not None:
-        os.environ["NUMBA_CACHE_DIR"] = str(to.resolve())
-    from tclose_spark.kernels.caching import cache_folder, let_all_read
-    from tclose_spark.methods.compiling import compile_kernels
-
-    if to is not None and not cache_folder().is_relative_to(to.resolve()):
-        raise ConfigurationError(
-            f"--to: {to} is writable by other users; kernels are code, so name a folder that only you can write"
-        )
-    compiled = compile_kernels(announce)
-    if to is not None:
-        let_all_read()
-    show([f"kernels compiled: {compiled:,}; they are kept in {cache_folder()}"])
+    compiled, folder = compile_all(to, announce)
+    show([f"kernels compiled: {compiled:,}; they are kept in {folder}"])
 
 
 @app.command(rich_help_panel=HELPERS)
@@ -385,8 +366,6 @@ def schema(
     ] = None,
 ) -> None:
     """The JSON Schema of run files, with which an editor completes and checks them."""
-    from tclose_spark.runfile.schema import schema_text
-
     if output is None:
         sys.stdout.write(schema_text())
         return

@@ -10,10 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tclose_spark.io.messages import as_json, in_json, level_of
+from tclose_spark.api.command_line import as_json, in_json, level_of
 
 if TYPE_CHECKING:
     from tclose_spark.api.release import Release
@@ -48,29 +47,23 @@ def show_json(tree: Any) -> None:
 
 
 def show_release(
-    release: Release,
-    rows: bool = False,
-    in_one_line: bool = False,
-    said: Collection[str] = (),
-    details: bool = False,
+    release: Release, rows: bool = False, in_one_line: bool = False, said: Collection[str] = (), details: bool = False
 ) -> None:
     """Prints a summary of a release, and where its files are.
 
     rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated. details:
         with the precision of each column.
     """
-    from tclose_spark.report.console import certificate_json, certificate_lines, unprotected_lines
+    from tclose_spark.api.release import json_line, summary
 
-    certificate, folders = release.certificate, (release.path, release.internal_path)
     if rows:
         show([release.preview()])
     if in_one_line:
-        show([certificate_json(certificate, *folders)])
+        show([json_line(release)])
         return
-    unprotected = unprotected_lines(certificate)
-    for line in certificate_lines(certificate, *folders, release.codebook if details else ()):
-        show([line], style="yellow" if line in unprotected else None)
-    for note in (f"note: {warning}" for warning in certificate["warnings"]):
+    for line, unprotected in summary(release, details):
+        show([line], style="yellow" if unprotected else None)
+    for note in (f"note: {warning}" for warning in release.certificate["warnings"]):
         if not any(line.startswith(note) for line in said):
             announce(note)
 
@@ -85,15 +78,22 @@ def announce(line: str) -> None:
             err.print(line, style=style, highlight=False, markup=False)
 
 
-def show_progress(total: int) -> AbstractContextManager[Callable[[int], None]]:
-    """The progress over rows: a bar on a terminal, otherwise lines."""
-    from tclose_spark.io.spark.progress import spoken
-
-    return _bar(total) if err.is_terminal else spoken(total, announce, "anonymize  rows")
+def progress_bar() -> Callable[[int], AbstractContextManager[Callable[[int], None]]] | None:
+    """The progress over rows as a bar, on a terminal; otherwise the verb logs lines."""
+    return _bar if err.is_terminal else None
 
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     with Progress(
         *(TextColumn("rows"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()),
         console=err,

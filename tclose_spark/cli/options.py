@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from tclose_spark.api.command_line import MOST_DIGITS
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.runfile.quantities import MOST_DIGITS
 
 Config = Annotated[Path, typer.Argument(help="The run file (YAML).", show_default=False)]
 Overrides = Annotated[
@@ -26,37 +27,12 @@ Engine = Annotated[
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a finished output once the new one is verified.")]
-Quasi = Annotated[
-    list[str] | None,
-    typer.Option("--quasi-identifiers", "-q", metavar="A,B,..", help="Columns that may identify a person."),
-]
-Sensitive = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--sensitive",
-        "-s",
-        metavar="COLUMN:DISTANCE:SETTINGS",
-        help="Such as disease:equal or salary:ordered:t=0.1,l=3. May be repeated.",
-    ),
-]
-Hierarchies = Annotated[
-    list[str] | None,
-    typer.Option("--hierarchy", metavar="COLUMN=FILE", help="The hierarchy of a quasi-identifier. May be repeated."),
-]
-RunFile = Annotated[
-    Path | None, typer.Option("--config", help="Take the columns from this run file instead of options.")
-]
-Closeness = Annotated[str | None, typer.Option("--t", help="The t of sensitive attributes without their own.")]
 Format = Annotated[
     str | None, typer.Option("--format", help="csv, parquet, delta or table, if the path does not name it.")
 ]
 ReaderOptions = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="For Spark's reader, such as sep=;. May be repeated."),
-]
-Reference = Annotated[
-    str | None,
-    typer.Option("--reference", metavar="TABLE", help="Compare classes with this table, such as a census."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 AsPage = Annotated[
@@ -67,23 +43,35 @@ TableName = Annotated[
 ]
 
 
-def described_columns(
-    quasi: Sequence[str] | None, sensitive: Sequence[str] | None, trees: Sequence[str] | None, config: Path | None
-) -> dict[str, Any]:
-    """The arguments of `audit` and `explain` that describe the columns.
+def with_options(declared: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of a declaration, as `**typed`, by the names of arguments in Python."""
 
-    Raises:
-        ConfigurationError: naming the option that is wrong.
-    """
-    if config is not None:  # which excludes the others
-        return {"spec": config, "quasi_identifiers": quasi, "sensitive": sensitive, "hierarchies": trees}
-    from tclose_spark.auditing.question import parse_quasi_identifiers, parse_sensitive
+    def given_to(command: Callable[..., None]) -> Callable[..., None]:
+        first, *own = [p for p in signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+        more = [
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in map(_typed, declared.__annotations__.items())
+        ]
+        keywords = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
+        vars(command)["__signature__"] = signature(command).replace(parameters=[first, *more, *keywords])
+        return command
 
-    folder = Path.cwd()
-    return {
-        "quasi_identifiers": parse_quasi_identifiers(quasi or [], trees or [], folder),
-        "sensitive": parse_sensitive(sensitive or [], folder),
-    }
+    return given_to
+
+
+def _typed(declared: tuple[str, Any]) -> tuple[str, tuple[Any, Any]]:
+    """(the name of an option, (what typer makes of it, its default))."""
+    name, annotation = declared
+    kind, option = get_args(annotation)
+    flag = f"--{name.replace('_', '-')}"
+    flags = option.flags or ((f"{flag}/--no-{flag[2:]}",) if kind is bool else (flag,))
+    if option.many:
+        typed: Any = list[str] | None
+    else:
+        typed = kind if kind in (bool, int, int | None) else str if isinstance(option.default, str) else str | None
+    text = f"{option.help} May be repeated." if option.many else option.help
+    info = typer.Option(*flags, metavar=option.metavar, help=text, min=option.least)
+    return name, (Annotated[typed, info], None if option.many else option.default)
 
 
 def parse_labels(texts: Sequence[str]) -> dict[str, str | None]:
@@ -150,42 +138,6 @@ def _setting(part: str, setting: str) -> tuple[str, Any]:
         return key.strip(), yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfigurationError(f"--methods {part}: {value!r} is not valid YAML") from None
-
-
-def parse_hierarchy(build: str | None, check: str | None) -> Any:
-    """The hierarchy of `--build`, a form as in a run file, or of `--check`, a file; None without either.
-
-    Raises:
-        ConfigurationError: if both are given, or the form is not valid.
-    """
-    from pydantic import ValidationError
-
-    from tclose_spark.runfile.hierarchies import HierarchyBuilder
-    from tclose_spark.runfile.loading import explain, parse_yaml
-
-    if build is None:
-        return check
-    if check is not None:
-        raise ConfigurationError("--build makes a hierarchy, --check reads one; give one of them")
-    tree = parse_yaml(build, "--build")
-    if not isinstance(tree, dict):
-        raise ConfigurationError(f"--build {build}: expected a form and its settings, such as 'prefix: 1'")
-    try:
-        return HierarchyBuilder.model_validate(tree)
-    except ValidationError as error:
-        raise ConfigurationError(f"--build {build}: {explain(error)}") from None
-
-
-def require_new(option: str, path: Path | str | None, in_folder: bool = True) -> None:
-    """Raises ConfigurationError if there is a file already, or no folder for it. in_folder: whether it needs one."""
-    from tclose_spark.runfile.loading import URI
-
-    if path is None or URI.match(str(path)):
-        return
-    if Path(path).exists():
-        raise ConfigurationError(f"{option}: {path} exists already; give another path, or remove it")
-    if in_folder and not Path(path).resolve().parent.is_dir():
-        raise ConfigurationError(f"{option}: the folder of {path} does not exist")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A command as a process: its exit code, its errors, and what signals do."""
+"""A command as a process: its arguments, and the messages and exit codes of its errors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from copy import copy
+from importlib import import_module
+from types import ModuleType
 
 import typer
 
-from tclose_spark.api.errors import DEBUG, called_from_command_line, known, unexpected
+from tclose_spark.api import process
+from tclose_spark.api.errors import DEBUG, known, unexpected
 from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.commands import app
 from tclose_spark.cli.console import announce
 from tclose_spark.errors import TcloseError
-from tclose_spark.io.interrupts import MESSAGE, SHORT, handle_signals, run_with_timeout
-from tclose_spark.io.messages import require_log_format
-from tclose_spark.io.spark import driver
 
 READS_ONLY = tuple([name] for name in ("audit", "explain", "compare", "suggest", "hierarchy"))
 """Commands that publish nothing, interrupted or not."""
@@ -34,30 +35,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but the end of Spark."""
     given = list(arguments)
-    with handle_signals(SHORT if given[:1] in READS_ONLY else MESSAGE, last) as interrupt:
-        try:
-            require_log_format()
-            with called_from_command_line(announce):
-                code = app(args=given, standalone_mode=False)
-            if not code or interrupt.received is None:  # typer makes a KeyboardInterrupt a code
-                return code if isinstance(code, int) else 0
-        except (Exception, KeyboardInterrupt) as error:
-            if interrupt.received is None and not isinstance(error, KeyboardInterrupt):
-                return _failed(error)
-        interrupt.ending = True
-        interrupt.tell()
-        if last and driver.is_ours():
-            driver.end_now()
-        else:
-            _cancel_jobs()
-        return interrupt.exit_code
+    if not given or "--help" in given:
+        _import_help()
+    publishes = given[:1] not in READS_ONLY
+    return process.run_command(
+        lambda: _app_of(given)(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
+    )
 
 
-def _cancel_jobs() -> None:
-    """Cancels the jobs of this command in a session that outlives it."""
-    session = sys.modules.get("tclose_spark.io.spark.session")
-    if session is not None:
-        run_with_timeout(session.cancel_jobs)
+def _app_of(arguments: Sequence[str]) -> typer.Typer:
+    """The command line with the named command alone, because typer examines the options of all that it has."""
+    named = [
+        one for one in app.registered_commands if [one.name or getattr(one.callback, "__name__", "")] == arguments[:1]
+    ]
+    chosen = copy(app)
+    chosen.registered_commands = named or app.registered_commands
+    return chosen
+
+
+def _import_help() -> None:
+    """Imports typer's help without Markdown and tracebacks of rich, which take half of its time and are in no help."""
+    unused = {f"rich.{name.lower()}": (name, ModuleType(name)) for name in ("Markdown", "Traceback")}
+    unused = {path: own for path, own in unused.items() if path not in sys.modules}
+    for path, (name, module) in unused.items():
+        setattr(module, name, type(name, (), {}))
+        sys.modules[path] = module
+    try:
+        import_module("typer.rich_utils")
+    finally:
+        for path in unused:
+            del sys.modules[path]
 
 
 def _failed(error: Exception) -> int:

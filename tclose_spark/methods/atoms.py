@@ -63,18 +63,15 @@ class AtomsPlan:
 
     @cached_property
     def figures(self) -> Mapping[str, Literal["sum", "max"]]:
-        """See Plan."""
         of_newcomers = {} if self.newcomers is None else self.newcomers.figures
         return {**of_newcomers, "atoms": "sum", "atoms_merged": "sum"}
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self._first + self.tasks_of_staying
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.tasks_of_staying + (0 if self.newcomers is None else self.newcomers.blocks)
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
@@ -89,7 +86,6 @@ class AtomsPlan:
         return np.concatenate([new[place], other]), np.concatenate([task, tasks])
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         if self.newcomers is not None and task < self._first:
             assigned = self.newcomers.assign_classes(rows, task)
             return replace(assigned, figures={**dict.fromkeys(self.figures, 0.0), **assigned.figures})
@@ -105,12 +101,10 @@ class AtomsPlan:
         return ClassAssignment(here=here, classes=classes, figures=figures, suppressed=np.flatnonzero(atom < 0))
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         own = {name: int(figures[name]) for name in ("atoms", "atoms_merged")}
         return {**({} if self.newcomers is None else self.newcomers.describe(figures)), **own}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         made = {
             "tasks_of_staying": self.tasks_of_staying,
             "released": self.attributes.cell_rows.tolist(),
@@ -135,7 +129,6 @@ class AtomsPlan:
         )
 
     def report(self) -> PlanReport:
-        """See Plan."""
         if self.newcomers is None:
             return PlanReport(figures={"tasks": self.tasks}, note="no newcomer is published")
         made = self.newcomers.report()

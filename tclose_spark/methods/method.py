@@ -130,10 +130,9 @@ def require_several_classes(attributes: ResolvedAttributes) -> None:
             best = 1 - Fraction(int(most.sum()), rows)
             rounded_up = f"{ceil(best * 10_000) / 10_000:.4f}"
             raise UnreachableError(
-                f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}, and the table has "
-                f"{np.count_nonzero(a.distance.table):,} different tuples; a class needs at least {needed:,} of the "
-                f"{rows:,} rows, so all rows would be one class. Two classes need a t of at least {rounded_up}; "
-                "name fewer attributes, use coarser values, or raise the t"
+                f"privacy.joint: the t of {' and '.join(a.of)} is {float(a.t):g}; with "
+                f"{np.count_nonzero(a.distance.table):,} different tuples a class needs {needed:,} of the "
+                f"{rows:,} rows; set a t of at least {rounded_up}, or name fewer attributes"
             )
 
 

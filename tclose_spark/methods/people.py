@@ -175,6 +175,5 @@ def require_constant(attributes: ResolvedAttributes) -> None:
     found = [f"{quasi.name!r} (of {people:,} people)" for quasi, people in varying if people]
     raise ConfigurationError(
         f"attributes.person: rows of one person differ in {', '.join(found)}, so this method cannot keep them in one "
-        "class; use method: {name: closeness_tree} with overlap: allowed, or let them be in several classes with "
-        "rows: apart"
+        "class; use method: {name: closeness_tree} with overlap: allowed, or rows: apart"
     )

@@ -418,7 +418,7 @@ def _protected(attribute: SensitiveAttribute) -> SensitiveAttribute:
     if "t" not in attribute.model_fields_set and not required:
         raise ValueError(
             "it has no requirement; expected a t (a number from 0 to 1), an l (such as {distinct: 3}), a beta, or "
-            "t: measure (the distance is reported but not limited, and the verdict marks the attribute as unprotected)"
+            "t: measure (reported without a limit)"
         )
     return attribute
 

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
@@ -31,12 +32,25 @@ class _Untitled(GenerateJsonSchema):
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        """A section, described by its docstring in one line a paragraph."""
+        """A section, described by its docstring in one line a paragraph, and its fields by theirs."""
         made = super().model_schema(schema)
+        for name, text in docstrings_of(schema["cls"]).items():
+            field = schema["cls"].model_fields[name]
+            if field.annotation.__doc__ != text:  # else it is in the schema of the section
+                made["properties"].get(field.alias or name, {})["description"] = text
         for part in (made, *made["properties"].values()):
             if "description" in part:
                 part["description"] = "\n\n".join(" ".join(p.split()) for p in part["description"].split("\n\n"))
         return made
+
+
+def docstrings_of(section: type[Section]) -> dict[str, str]:
+    """The docstrings of its fields. They are read from the source, which would take long as each class is made."""
+    found: dict[str, str] = {}
+    for one in reversed(section.__mro__):
+        if issubclass(one, Section):
+            found |= extract_docstrings_from_cls(one, use_inspect=True)
+    return {name: found[name] for name in section.model_fields if name in found}
 
 
 def schema() -> dict[str, Any]:

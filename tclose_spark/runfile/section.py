@@ -64,7 +64,7 @@ class _Explained(ModelMetaclass):
 class Section(BaseModel, metaclass=_Explained):
     """A section of the run file: frozen, strictly typed, without unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 def known_keys() -> set[str]:

@@ -484,8 +484,8 @@ class ReleaseSpec(Section):
         if drawn and self.privacy.suppression_limit and of_regions:
             raise ValueError(
                 f"attributes.quasi_identifiers.{drawn[0]}.missing: any, with privacy.suppression_limit and a method "
-                "that cuts regions: a region whose values are all missing shows drawn ones, which only suppressed rows "
-                "might have; leave out one, or use another method"
+                "that cuts regions: a region of missing values shows drawn ones, perhaps of suppressed rows; leave out "
+                "one, or use another method"
             )
         return self
 

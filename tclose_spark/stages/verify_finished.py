@@ -216,9 +216,9 @@ def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str
         )
     if tool != ours and not accepted:
         raise GuaranteeError(
-            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is version "
-            f"{ours['version']}, which cannot compare the report, the codebook and the contract; verify it with that "
-            "version, or accept this (--other-version)"
+            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is "
+            f"{ours['version']}, which cannot compare report, codebook and contract; verify it with that version, or "
+            "accept this (--other-version)"
         )
     return bool(tool == ours)
 

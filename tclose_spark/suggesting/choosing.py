@@ -66,8 +66,7 @@ def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
     if not quasi or not any(map(_is_informative, sensitive)):
         raise InputError(
             f"none of the {len(columns)} columns can be a sensitive attribute beside a quasi-identifier (direct "
-            "identifiers, columns of one value and types that cannot be released are excluded); a release needs one of "
-            "each"
+            "identifiers, columns of one value and types that cannot be released are excluded)"
         )
     chosen = _most_harmful([one for one in sensitive if _is_informative(one)])
     used = {one.name for one in (*quasi, *sensitive)}

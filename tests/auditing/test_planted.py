@@ -539,9 +539,8 @@ def near(session: Session, classes: Classes, columns: Sequence[str], n: int, t: 
     trees = {"zip": CITIES} if len(columns) == 1 else {}
     return audit_table(
         people(session, classes, columns),
-        question_from_columns(columns, {"disease": {"t": t}}, k=2, n=n),
+        question_from_columns(columns, {"disease": {"t": t}}, k=2, n=n, **more),
         trees,
-        **more,
     )
 
 

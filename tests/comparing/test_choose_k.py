@@ -116,8 +116,8 @@ def test_auto_is_the_least_k_until_one_is_chosen(run_file: Callable[..., Path]):
     assert str(load_spec(conf, ["privacy={k: auto}"]).privacy.alpha) == "1/2"
     assert load_spec(conf, ["privacy={k: 4}"]).privacy.alpha is None
     assert load_spec(conf, ["privacy={k: 2}"]).fingerprint != load_spec(conf, ["privacy={k: auto}"]).fingerprint
-    assert question_from_run_file(spec, None, None, None, "0.2").k is None  # an audit asks for no k that is not known
-    assert question_from_run_file(spec, 7, None, None, "0.2").k == 7
+    assert question_from_run_file(spec).k is None  # an audit asks for no k that is not known
+    assert question_from_run_file(spec, k=7).k == 7
     assert load_spec(conf, ["privacy.k=5", "privacy.alpha=null"]).privacy == Privacy(k=5)
     for wrong, message in (
         ("privacy.k=5", "alpha is for k: auto"),

@@ -20,7 +20,7 @@ WORDS = {
     "weights": "population/#weights-of-a-survey",
     "codebook": "reference/files/#the-codebook",
     "PDF": "reports/#as-pdf",
-    "suppression": "promise/#suppressed-rows",
+    "suppression": "limits/#suppressed-rows",
     "k-anonymity": "concepts/#k-no-one-is-alone",
     "l-diversity": "concepts/#l-not-all-alike",
     "t-closeness": "concepts/#t-a-class-says-what-the-whole-table-says",

@@ -17,8 +17,9 @@ import atheris
 
 atheris.enabled_hooks.add("str")
 with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
+    from tclose_spark.api.command_line import parse_hierarchy
     from tclose_spark.auditing.question import parse_population, parse_quasi_identifiers, parse_sensitive
-    from tclose_spark.cli.options import parse_hierarchy, parse_labels, parse_list, parse_methods, parse_numbers
+    from tclose_spark.cli.options import parse_labels, parse_list, parse_methods, parse_numbers
     from tclose_spark.engine.local.reading import NeedsSparkError, read_table
     from tclose_spark.errors import TcloseError
     from tclose_spark.io.local_session import LocalSession

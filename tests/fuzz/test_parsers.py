@@ -16,7 +16,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tclose_spark.cli.options import parse_hierarchy, parse_numbers
+from tclose_spark.api.command_line import parse_hierarchy
+from tclose_spark.cli.options import parse_numbers
 from tclose_spark.engine.local.reading import NeedsSparkError, read_table
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io.local_session import LocalSession

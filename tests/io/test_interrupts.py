@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tclose_spark import cli, pipeline
-from tclose_spark.cli import process as command_process
+from tclose_spark.api import process as command_process
 from tclose_spark.io import interrupts
 from tclose_spark.io.interrupts import MESSAGE, SHORT, defer_interrupts, handle_signals, run_with_timeout
 from tclose_spark.io.run import ORDER, Run

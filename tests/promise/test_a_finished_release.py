@@ -1,4 +1,4 @@
-"""docs/promise.md, "A finished release": `tclose verify` finds what was changed, as it is or with its hash."""
+"""docs/commands/verify.md, "What is compared": `tclose verify` finds what was changed, as it is or with its hash."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rewrite(
     change_log(output, lambda lines: of(lines, "add").update(size=part(output).stat().st_size))
 
 
-@promises("`tclose verify` judges a finished release again.")
+@promises("`tclose verify` judges a finished release again.", "A finished release is judged again by `tclose verify`.")
 def test_tclose_verify_judges_a_finished_release_again(output: Path, verify: Verify) -> None:
     before = tree(output)
     code, said = verify()

@@ -1,4 +1,4 @@
-"""docs/promise.md: what aggregates in place of labels reveal."""
+"""docs/methods/microaggregation.md: what aggregates in place of labels reveal."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def classes(made: Finished) -> list[pd.DataFrame]:
 
 
 @promises(
-    "With `method: {name: microaggregation, representative: mean / median / mode}`",
-    "Every class still meets k, t and l.",
+    "Each quasi-identifier is published as an aggregate",
+    "What is guaranteed: k, every t and every l, for these classes.",
     "Every published value is the",
 )
 @pytest.mark.parametrize("representative", ["mean", "median", "mode"])
@@ -113,7 +113,8 @@ def test_an_extreme_value_points_at_its_class(by_mean: Finished) -> None:
 
 
 @promises(
-    "Missing values leave fewer to hide among.", "An aggregate uses only the values of the class that are not missing."
+    "Missing values leave fewer to hide among.",
+    "Each quasi-identifier is published as an aggregate of the class's values that are not missing",
 )
 @promises("If only one row of a class has a value, its exact value is published.")
 @promises("The certificate warns if fewer than k rows of a class have a value")

@@ -146,6 +146,7 @@ def made(
 
 @promises(
     "Who is in the table is disclosed, with all quasi-identifiers.",
+    "Exact quasi-identifiers disclose who is in the table.",
     "They are published as they are.",
     "A person's sensitive values are known as those of the class.",
     "Every class has at least k rows, and meets every t, every l, every beta and every joint t.",
@@ -370,7 +371,8 @@ def test_groups_of_one_are_refused(
 
 
 @promises(
-    "`privacy.joint` requires closeness of combinations", "Every class has at least k rows, and meets every t, every l"
+    "Combinations of sensitive values are close to the table, too",
+    "Every class has at least k rows, and meets every t, every l",
 )
 @pytest.mark.parametrize("form", ["anatomy", "permutation", "blocks of labels"])
 def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: OpenRun, form: str, tmp_path: Path) -> None:

@@ -26,7 +26,10 @@ def party(left_out: Path) -> ThirdParty:
     return ThirdParty(left_out / "public")
 
 
-@promises("`attributes` in the certificate, with the number of input rows")
+@promises(
+    "`attributes` in the certificate, with the number of input rows",
+    "The certificate holds what a third party needs to recompute every distance, every l and every loss",
+)
 def test_a_third_party_computes_every_figure_again(party: ThirdParty) -> None:
     certificate, losses = party.certificate, party.losses()
     parts = {name: party.parts(name) for name in party.sensitive}

@@ -103,7 +103,7 @@ def test_earlier_releases_are_versions_of_the_table(out: Path, next_month: Next,
     assert f"{certificate['release']['rows']:,} rows" in found.stdout, found.output
 
 
-@promises("With `output.keep_versions`, withheld people are still in the earlier versions of the table.")
+@promises("Withheld people are still in the earlier versions of the table.")
 def test_withheld_people_stay_in_earlier_versions(out: Path, next_month: Next) -> None:
     next_month(leavers="withhold")
     first = table_at(out)

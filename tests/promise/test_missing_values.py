@@ -1,4 +1,4 @@
-"""docs/promise.md: missing values of quasi-identifiers that could be any value."""
+"""docs/promise.md and docs/limits.md: missing values of quasi-identifiers that could be any value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AGES = [20, None, 21, 22, 60, None, 61, 62] * 6
 
 
 @promises(
-    "With `missing: any`, every label covers a missing value.",
+    "Every label covers a missing value.",
     "With `missing: any`, a missing value widens no label",
     "with `missing: any`, the number of rows without a value",
 )
@@ -29,7 +29,7 @@ def test_a_missing_value_widens_no_label(make_finished: MakeRelease) -> None:
 
 @promises(
     "A person whose value is missing may be in several regions.",
-    "With `missing: any`, the first two points hold for people whose values are all known.",
+    "With `missing: any`, a person's region follows from the quasi-identifiers only if all of them are known.",
     "The keyed hash of a row draws the region of a person with a missing value",
 )
 def test_the_region_of_a_missing_value_is_drawn(make_finished: MakeRelease, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""docs/promise.md: (n, t)-closeness."""
+"""docs/limits.md: (n, t)-closeness."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def superset(rows: pd.DataFrame, label: dict[str, str]) -> pd.DataFrame:
     "An adversary who knows a person's class learns little",
     "Every class is at most t away from a natural superset",
     "A natural superset consists of all rows",
-    "The verifier decides this for every class from the labels alone.",
+    "The verifier decides this for every class from the labels alone",
     "The rows of a box are counted exactly.",
     "Every class still meets k and every l.",
 )
@@ -115,7 +115,7 @@ def test_methods_that_cut_regions_lose_less(make_finished: MakeRelease, near: Fi
 @promises(
     "A class of at least n rows is its own.", "A class of at least n rows may have any distribution, even one value."
 )
-@promises("The certificate counts such classes (`homogeneous`).")
+@promises("The certificate counts such classes.")
 def test_a_class_of_n_rows_may_have_one_value(make_finished: MakeRelease) -> None:
     table = pd.DataFrame({"age": [20] * 150 + [40] * 150, "disease": ["flu"] * 150 + ["gout"] * 150})
     how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"disease": {"t": "0.1"}}, "privacy": {"nt": {"n": 100}}}
@@ -131,7 +131,7 @@ NESTED = [  # the classes of 22 to 25 lie in that of 20 to 29, whatever their te
 
 
 @promises(
-    "It looks for supersets among boxes of labels.",
+    "The verifier looks for supersets among boxes of labels.",
     "A box has for each quasi-identifier an interval",
     "A class is in a box if each of its labels is",
 )

@@ -1,4 +1,4 @@
-"""docs/promise.md: people with several rows. What is counted here is counted from the input and the published files."""
+"""docs/people.md: people with several rows. What is counted here is counted from the input and the published files."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def release(rows: str, make: Callable[..., Made]) -> Made:
 
 
 @promises(
-    "COLUMN}`, the promises hold",
+    "The promises hold for people as well as for rows",
     "Every class has rows of at least k people.",
     "A person counts once in a class",
     "the number of people, the most rows of a person",
@@ -112,7 +112,7 @@ def test_every_class_has_k_people(release: Made) -> None:
     "Every class is t-close over people.",
     "In this distribution each person weighs 1",
     "The distance over rows must be at most t, too.",
-    "The certificate has both figures.",
+    "The certificate has both figures",
 )
 def test_every_class_is_close_over_people_and_over_rows(release: Made) -> None:
     found, judged = release.certificate["guarantees"]["t"]["disease"], release.judged
@@ -215,7 +215,9 @@ def test_a_method_that_counts_rows_publishes_nothing(every_k_installed: None, ma
 
 
 @promises(
-    "A row without a person is an error", "Persons are compared by their letters:", "`p1` and `P1` are two people."
+    "A row without a person is an error",
+    "Persons are compared by their letters:",
+    "`p1`, `P1` and `p1` with a blank are three people.",
 )
 def test_a_row_without_a_person_is_an_error(make: Callable[..., Made]) -> None:
     table = stays(1)
@@ -245,10 +247,10 @@ def test_rounded_weights_are_subtracted_from_t(make: Callable[..., Made], monkey
 
 
 @promises(
-    "`together`, the default: all rows of a person are in one class, whose labels cover all of them.",
+    "are in one class, whose labels cover all of them.",
     "However many rows of a person an adversary knows",
     "An adversary who knows several rows can rule out",
-    "`apart`: rows of a person may be in several classes, and the person counts in each of them.",
+    "may be in several classes, and the person counts in each of them.",
     "Each class keeps its promises.",
     "An adversary who knows several rows of a person may find several classes of that person.",
 )

@@ -1,4 +1,4 @@
-"""docs/promise.md: pseudonyms. The settings, files and refusals: tests/releases/test_pseudonyms.py."""
+"""docs/people.md: pseudonyms. The settings, files and refusals: tests/releases/test_pseudonyms.py."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ def test_short_secrets_are_rejected(released: Released, variable: str, monkeypat
 @promises(
     "The rows of a person are linkable.",
     "An adversary who finds one row of a person finds all of them.",
-    "Every class still meets k, every t",
+    "Every class of a release with pseudonyms meets k, every t and every l.",
+    "A pseudonym replaces a direct identifier, and links the rows of a person",
     "The combination of a person's classes is not examined",
 )
 def test_the_rows_of_a_person_are_linkable_and_their_classes_single_people_out(released: Released) -> None:

@@ -1,4 +1,4 @@
-"""docs/promise.md: regions that do not overlap."""
+"""docs/limits.md: regions that do not overlap."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_mondrian(make_finished: MakeRelease) -> Finished:
 
 @promises(
     "With `method: {name: t_mondrian}`, or the closeness tree's `overlap: none`",
-    "For any two classes there is then a quasi-identifier",
+    "For any two classes there is a quasi-identifier",
 )
 def test_any_two_classes_have_a_quasi_identifier_without_a_common_value(made: Finished) -> None:
     assert made.certificate["regions"] == "disjoint"
@@ -62,7 +62,7 @@ def test_any_two_classes_have_a_quasi_identifier_without_a_common_value(made: Fi
 
 @promises(
     "For an adversary who knows the method and everybody's quasi-identifiers",
-    "A person's region follows from the quasi-identifiers alone.",
+    "A person's region follows from the quasi-identifiers alone, unless one is missing.",
     "A list of people reveals no more than the release.",
     "Each person on it is in one region at most.",
 )
@@ -135,7 +135,9 @@ def test_at_least_two_of_five_have_flu() -> None:
 
 
 @promises(
-    "`internal/minimality.json` measures the last point as `refused_cuts`", "The certificate warns, without values."
+    "`internal/minimality.json` measures this as `refused_cuts`",
+    "`refused_cuts` counts the classes that reveal a side",
+    "The certificate warns of refused cuts, without values.",
 )
 def test_what_refused_cuts_reveal_is_counted_and_warned_of(by_mondrian: Finished) -> None:
     cuts = by_mondrian.measured["refused_cuts"]

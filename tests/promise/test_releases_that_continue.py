@@ -1,4 +1,4 @@
-"""docs/promise.md: releases that continue one another. Atoms are counted from `internal/people` by code of its own."""
+"""docs/every_month.md: lines of releases. Atoms are counted from `internal/people` by code of its own."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_classes_are_unions_of_atoms(line: Line) -> None:
 
 
 @promises(
-    "Every intersection and every difference of classes of the line is empty, or has at least k people.",
+    "Every intersection and every difference of classes of the line is empty, or has at least k people",
+    "Intersections and differences of classes are empty, or have at least k people.",
     "So a set that is made from classes by unions, intersections and differences is a union of atoms.",
 )
 def test_intersections_and_differences_have_k_people(line: Line) -> None:
@@ -101,7 +102,7 @@ def test_intersections_and_differences_have_k_people(line: Line) -> None:
 
 
 @promises(
-    "It is within t of a mixture of the tables.",
+    "Every union of atoms is within t of a mixture of the tables in which its atoms were published first",
     "So the union is within t of the mean, with these weights, of the tables in which its atoms were published first.",
 )
 def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> None:
@@ -118,8 +119,7 @@ def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> Non
 
 
 @promises(
-    "The requirements are those of the line: a later release may require less, and is refused if it requires more",
-    "With `output.after`, a release continues an earlier one",
+    "The requirements are those of the line: a later release may require less, and is refused if it requires more"
 )
 def test_later_releases_may_require_less(
     line: Line, write_run: Callable[..., Path], open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
@@ -138,9 +138,10 @@ def test_later_releases_may_require_less(
 
 
 @promises(
-    "With `output.leavers: keep`, rows of the earlier release take the place of those of people who left or changed",
+    "Rows of the earlier release take the place of those of people who left or changed",
     "With `output.leavers: keep`, some records are those of an earlier release.",
     "Their labels cover the values of that time.",
+    "The promise holds of these rows, too.",
     "The certificate counts these people (`kept`) and warns.",
 )
 def test_kept_people_are_published_as_they_were(line: Line) -> None:

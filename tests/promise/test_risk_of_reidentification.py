@@ -1,4 +1,4 @@
-"""docs/promise.md: the risk of re-identification, counted from the released rows."""
+"""docs/limits.md: the risk of re-identification, counted from the released rows."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def release(make_finished: MakeRelease, population: Any, risk: Any) -> Any:
 
 
 @promises(
-    "A risk of re-identification, unless",
+    "A risk of re-identification.",
     "A limited risk is at most its limit",
-    "All other figures in `risks` are measured only.",
+    "Without a limit, a figure in `risks` is measured only.",
 )
 def test_a_limited_risk_is_at_most_its_limit(make_finished: MakeRelease) -> None:
     found = release(make_finished, {"fraction": "0.5"}, None)  # the risks are large, and nothing limits them

@@ -1,4 +1,4 @@
-"""docs/promise.md: rules of regulators. Rules by rules: tests/releases/test_profiles.py."""
+"""docs/profiles.md: rules of regulators. Rules by rules: tests/releases/test_profiles.py."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def certificate(output: Path) -> dict[str, Any]:
     return found
 
 
-@promises("A profile never weakens what the run file requires.", "It fills in a k that is left out, and rejects a k")
+@promises(
+    "A profile adds checks of a regulator's or a statistics office's rules, and never weakens the run file.",
+    "A smaller k ends with exit code 2.",
+)
 def test_k_is_the_larger_of_the_profile_and_the_run_file(release):
     for k, required in ((None, 12), (15, 15)):
         code, _, output = release("ema_0070", k)
@@ -59,7 +62,10 @@ def test_k_is_the_larger_of_the_profile_and_the_run_file(release):
     assert not (output / "public/certificate.json").exists()
 
 
-@promises("A broken rule ends with exit code 1")
+@promises(
+    "A broken rule ends with exit code 1, and nothing is published.",
+    "A broken rule of a regulator ends with exit code 1",
+)
 def test_a_broken_rule_publishes_nothing(release):
     code, errors, output = release("hipaa_safe_harbor", region=["2024-02-29", "2024-03-01"])
     assert code == 1
@@ -68,7 +74,7 @@ def test_a_broken_rule_publishes_nothing(release):
     assert not (output / "public").exists() or not any((output / "public").iterdir())
 
 
-@promises("The certificate and the report list every rule of the profile", "A profile is no finding of compliance.")
+@promises("The certificate (`profile`) and the report list every rule", "A profile is no finding of compliance.")
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_rule_is_listed(release, profile):
     code, _, output = release(profile, 20)
@@ -83,7 +89,8 @@ def test_every_rule_is_listed(release, profile):
 
 
 @promises(
-    "Columns are checked by their names, types and forms of values.", "An identifier with another name and another"
+    "Direct identifiers: names of columns are compared with words",
+    "An identifier with another name and another form is not found.",
 )
 def test_what_is_found_and_what_is_not(release):
     code, errors, _ = release("ema_0070", region=["a@example.org", "b@example.org"])

@@ -136,7 +136,7 @@ def test_of_has_two_settings(run_file: Callable[..., Path], tclose: Callable[...
     assert "privacy.of: found 'population'; expected 'input' or 'released'" in err
 
 
-@promises("`input`, the default: classes are compared with all input rows")
+@promises("Classes are compared with all input rows.")
 def test_by_default_classes_are_compared_with_all_input_rows(left_out: Path) -> None:
     settings = yaml.safe_load((left_out.parent / "run.yaml").read_text())["privacy"]
     assert "of" not in settings
@@ -174,7 +174,7 @@ def test_the_suppressed_rows_must_be_a_class(left_out: Path, release: Release) -
         assert any(words in line for line in lines), (words, err)
 
 
-@promises("`released`: classes are compared with the released rows")
+@promises("Classes are compared with the released rows.")
 def test_classes_are_compared_with_the_released_rows(of_released: Path) -> None:
     party = ThirdParty(of_released / "public")
     entry = party.sensitive["disease"]

@@ -63,7 +63,8 @@ def test_something_is_required_of_every_sensitive_attribute(
 
 
 @promises(
-    "An attribute with neither a t below 1 nor an l above 1 is unprotected.",
+    "Unprotected attributes.",
+    "An attribute with neither a t below 1 nor an l above 1 is unprotected, and a verdict that holds is amber",
     "The certificate names the attribute (`unprot",
 )
 def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
@@ -77,7 +78,7 @@ def test_unprotected_attributes_are_named_with_the_rows_that_are_certain(
     assert certificate["unprotected"] == {}
 
 
-@promises("A verdict that holds is then shown in amber.")
+@promises("A verdict that holds is shown in amber if an attribute is unprotected.")
 def test_the_verdict_is_amber(one_class: Path, finished: Path) -> None:
     colours = {}
     for output in (one_class, finished):

@@ -1,4 +1,4 @@
-"""docs/promise.md: published weights. More of them: tests/releases/test_survey_weights.py."""
+"""docs/population.md: published weights. More of them: tests/releases/test_survey_weights.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from promise_page import promises
 WEIGHTS = [10, 35, 44, 45]
 
 
-@promises("A published weight of a survey (`attributes.weight`) is that of the input too, or its nearest multiple of")
+@promises(
+    "A published weight of a survey is that of the input, or its nearest multiple of `round_to`.",
+    "A weight may be rounded.",
+)
 @pytest.mark.parametrize(("step", "published"), [(None, [10, 35, 44, 45]), (10, [10, 40, 40, 40])])
 def test_published_weights_are_those_of_the_input_or_rounded(
     step: int | None, published: list[int], run_file: Callable[..., Path], tclose: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""docs/promise.md: what the choice of classes reveals, as an adversary with a list of people sees it."""
+"""docs/limits.md: what the choice of classes reveals, as an adversary with a list of people sees it."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def test_round_robin_makes_the_same_classes_whatever_the_quasi_identifiers(make_
 
 
 @promises(
-    "Each release is measured for this attack.",
-    "`internal/minimality.json` covers every value, range of numbers",
+    "Each release is measured for this attack (`internal/minimality.json`).",
+    "It covers every value, range of numbers and hierarchy node",
     "For each it gives the number of rows in wide classes or suppressed",
     "A surplus means that they have this value more often",
 )
@@ -194,7 +194,7 @@ def test_what_is_not_measured_is_printed(make_finished: MakeRelease) -> None:
     assert any("not measured: the release publishes aggregates" in text for text in mean.said)
 
 
-@promises("`tclose audit --background PEOPLE` carries out the attack", "It guesses for people who fit none")
+@promises("`tclose audit --background PEOPLE` carries out the attack")
 def test_an_audit_with_a_list_of_people_guesses_those_who_fit_no_narrow_class(spark: Any) -> None:
     """A's narrow classes have as much flu as any class, .3 in place of .2; people of A above 50 fit none of them."""
     classes = [*(("A", f"[{age}, {age + 4}]", 15, 35) for age in range(20, 50, 5)), ("*", "[50, 79]", 90, 210)]

@@ -108,6 +108,7 @@ def test_two_releases_together_hold_less_than_each(finished: Path, dealt_in_turn
 
 
 @promises(
+    "Classes with one value.",
     "A t alone allows such classes",
     "For every sensitive attribute, the certificate counts the classes with only one value",
 )
@@ -169,7 +170,7 @@ def several_spellings(spelled: Path, open_run: Callable[..., Any], with_every_k:
     return certificate_of(spelled.parent / "out")
 
 
-@promises("A missing value counts as a value, unless")
+@promises("Missing values.", "A missing value counts as a value, unless")
 def test_a_missing_value_is_a_value(several_spellings: dict[str, Any]) -> None:
     """The second class has gout, mumps and people without a disease: l = 3."""
     assert None in several_spellings["attributes"]["sensitive"]["disease"]["domain"]["values"]

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from people import list_again
-from promise_page import PAGE, promises
+from promise_page import LIMITS, promises
 from scipy.optimize import linprog
 from strategies import CITIES
 
@@ -297,6 +297,7 @@ def release(request: pytest.FixtureRequest) -> Finished:
 @promises(
     "A row is taken for a person, unless",
     "Every other count on this page is a count of rows.",
+    "Repeated people.",
     "If one person has several",
 )
 def test_a_class_of_k_rows_may_hold_fewer_than_k_people(twice: Finished) -> None:
@@ -373,7 +374,7 @@ def test_a_t_is_compared_exactly(plain: Finished, tclose: Callable[..., tuple[in
     assert told["required_exact"] == "1/5"
 
 
-@promises("Two options change what a class is compared with")
+@promises("These options change what a class is compared with")
 def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finished, hidden: Finished) -> None:
     told = compared.certificate["guarantees"]["t"]["ill"]["achieved"]
     assert told == pytest.approx(farthest(compared, "ill", compared.linked))
@@ -382,7 +383,7 @@ def test_suppression_and_nt_change_what_a_class_is_compared_with(compared: Finis
         farthest(hidden, "icd", hidden.rows)
     )
     for heading in ("Suppression of rows", "(n, t)-closeness"):  # of which that section is
-        assert f"\n## {heading}" in PAGE.read_text()
+        assert f"\n## {heading}" in LIMITS.read_text()
 
 
 @promises("l-diversity, if the run file requires it.", "It is distinct, entropy, recursive (c, l) or frequency")
@@ -477,7 +478,7 @@ def text(value: Any) -> str:
 
 
 @promises(
-    "Sensitive and insensitive values are those of the input, with two exceptions.",
+    "Sensitive and insensitive values are those of the input, with three exceptions.",
     "A column's `text` options change its values.",
 )
 def test_sensitive_and_insensitive_values_are_those_of_the_input(several: Finished) -> None:
@@ -511,7 +512,7 @@ def test_every_input_row_is_published_exactly_once_or_suppressed_and_counted(rel
     assert release.certificate["input"]["rows"] == len(release.rows) + len(left)
 
 
-@promises("Input with bytes that are invalid in the declared encoding is rejected.")
+@promises("Text that does not match its encoding is rejected.")
 def test_text_in_another_encoding_than_the_declared_one_is_refused(
     tmp_path: Path, run_file: Callable[..., Path], tclose: Callable[..., tuple[int, str, str]]
 ) -> None:
@@ -562,9 +563,7 @@ def loss_of(release: Finished, name: str) -> float:
     return (sum(losses) + left) / (len(labels) + left)
 
 
-@promises(
-    "This includes the information loss, which is measured on the published labels",
-)
+@promises("Information loss, which is measured on the published labels")
 def test_the_information_loss_is_measured_on_the_published_labels(release: Finished) -> None:
     told = release.certificate["utility"]
     for name, loss in told["ncp_by_quasi_identifier"].items():
@@ -593,7 +592,10 @@ def test_every_figure_of_the_public_report_and_the_certificate_follows_from_the_
     assert pipeline.verify(open_run(release.output.parent / "run.yaml", f"output.path={copy}"), finished=True).holds
 
 
-@promises("The exceptions are:", "the number of suppressed rows, and the input's distribution if classes")
+@promises(
+    "The exceptions to nothing but the release are:",
+    "the number of suppressed rows, and the input's distribution if classes",
+)
 def test_the_input_s_distribution_is_reported_where_classes_are_compared_with_it(
     compared: Finished, hidden: Finished, several: Finished
 ) -> None:

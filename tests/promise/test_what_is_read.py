@@ -1,4 +1,4 @@
-"""docs/promise.md: what becomes of values that are read, and of runs that cannot do what is required."""
+"""docs/limits.md, docs/inputs.md: what becomes of values that are read, and of runs that cannot meet the run file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_nan_is_null_and_minus_zero_is_zero(make_finished: MakeRelease) -> None:
     assert sorted(doses.dropna().astype(str).unique()) == ["0.0", "2.5"]
 
 
-@promises("An empty field of a CSV file is read as missing.")
+@promises("An empty field is a missing value, like NULL and NaN.")
 def test_an_empty_field_is_missing(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
 ) -> None:
@@ -43,7 +43,7 @@ def test_an_empty_field_is_missing(
     assert read(tmp_path / "out/public/release")["disease"].isna().sum() == 10
 
 
-@promises("It ends with exit code 1, or with 2 if the written rows")
+@promises("If anything fails, the run ends with exit code 1, or with 2 if the written rows")
 def test_rows_that_are_gone_before_they_are_written_are_missed(
     write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -193,7 +193,7 @@ def test_tuples_of_all_different_people_need_most_of_the_table_in_a_class(make_r
 
 def test_the_t_that_two_classes_need_is_enough(make_run: Callable[..., Run]) -> None:
     table = people(21).set_column(3, "pay", pa.array(range(21)))
-    with pytest.raises(UnreachableError, match=r"a t of at least 0\.5239;"):
+    with pytest.raises(UnreachableError, match=r"a t of at least 0\.5239,"):
         pipeline.release(make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.3")))
     pipeline.release(
         make_run(table, quasi=QUASI, sensitive=SENSITIVE, privacy=joint("0.5239"), output={"path": "more"})

@@ -8,7 +8,7 @@ has in the other, then the values that are left over are those of the few.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, combinations
 from typing import Any
@@ -87,10 +87,7 @@ class Differences:
 
 
 def find_differences(
-    releases: Sequence[LabelledRelease],
-    hierarchies: Mapping[str, Hierarchy],
-    attributes: Sequence[str],
-    k: int | None,
+    releases: Sequence[LabelledRelease], hierarchies: Mapping[str, Hierarchy], attributes: Sequence[str], k: int | None
 ) -> Differences:
     """The differences of every two releases. attributes: the names of the sensitive ones, in the tallies' order.
 
@@ -103,38 +100,18 @@ def find_differences(
         raise InputError(f"{WHAT}: no quasi-identifier is in all tables; expected tables with the same columns")
     quasi = [[next(q for q in one.quasi if q.name == name) for name in names] for one in releases]
     tallies = [classes_in_memory(one, own, len(attributes)) for one, own in zip(releases, quasi, strict=True)]
-    labels = [[tally.labels[i].to_pylist() for tally in tallies] for i in range(len(names))]
-    shared = [_shared([own[i] for own in quasi], of_quasi) for i, of_quasi in enumerate(labels)]
-    everywhere = [list(chain(*of_quasi)) for of_quasi in labels]
-    require_covering(shared, everywhere, hierarchies, WHAT)
-    axes = [
-        replace(Axis.of(q, set(column), hierarchies.get(q.name)), missing_any=q.missing_any, lacking=q.missing_any)
-        for q, column in zip(shared, everywhere, strict=True)
+    group, release = _groups(quasi, tallies, hierarchies)
+    groups = int(group.max()) + 1
+    grouped = [
+        _Grouped(one.name, tally, group[release == i])
+        for i, (one, tally) in enumerate(zip(releases, tallies, strict=True))
     ]
-    low, high, owner = class_boxes(everywhere, axes, WHAT)
-    release = np.repeat(np.arange(len(tallies)), [tally.tuples.groups for tally in tallies])
-    boxes = np.bincount(release[owner])
-    pairs = sum(int(a) * int(b) for a, b in combinations(boxes, 2))
-    if pairs > MOST_PAIRS:
-        raise InputError(
-            f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background TABLE, --person "
-            "COLUMN or fewer quasi-identifiers"
-        )
-    group = overlapping_groups(low, high, owner, release)
-    of_release = [group[release == i] for i in range(len(tallies))]
     found = []
-    for (i, one), (j, other) in combinations(enumerate(releases), 2):
-        sizes = [_rows(tallies[place], of_release[place], int(group.max()) + 1) for place in (i, j)]
-        apart = np.abs(sizes[0] - sizes[1])
+    for one, other in combinations(grouped, 2):
+        apart = np.abs(one.rows(groups) - other.rows(groups))
         few = (apart > 0) & (apart < (k or 0))
         for place, attribute in enumerate(attributes):
-            first, second = (_values(tallies[x], of_release[x], few, place) for x in (i, j))
-            exposed = [
-                int(apart[number])
-                for number in np.flatnonzero(few).tolist()
-                if first.get(number, Counter()) <= second.get(number, Counter())
-                or first.get(number, Counter()) >= second.get(number, Counter())
-            ]
+            exposed = [int(apart[number]) for number in _exposed(one, other, few, place)]
             if exposed:
                 found.append(
                     Difference(
@@ -145,7 +122,65 @@ def find_differences(
                         fewest=min(exposed),
                     )
                 )
-    return Differences(joined=tuple(names), groups=int(group.max()) + 1, k=k, found=tuple(found))
+    return Differences(joined=tuple(names), groups=groups, k=k, found=tuple(found))
+
+
+@dataclass(frozen=True)
+class _Grouped:
+    """A release by groups of its classes. group: of each class, shape (classes,)."""
+
+    name: str
+    tally: ClassTally
+    group: IntArray
+
+    def rows(self, groups: int) -> IntArray:
+        """The rows in each group, shape (groups,)."""
+        rows = np.zeros(groups, dtype=np.int64)
+        np.add.at(rows, self.group, self.tally.tuples.sizes)
+        return rows
+
+    def values(self, few: BoolArray, place: int) -> dict[int, Counter[str | None]]:
+        """The values of an attribute in these groups, with their rows. few: shape (groups,)."""
+        tuples = self.tally.tuples
+        of = self.group[tuples.owner]
+        entries = np.flatnonzero(few[of])
+        texts = self.tally.values[place].take(tuples.values[entries]).to_pylist()
+        counted: dict[int, Counter[str | None]] = {}
+        for number, text, n in zip(of[entries].tolist(), texts, tuples.counts[entries].tolist(), strict=True):
+            counted.setdefault(number, Counter())[text] += n
+        return counted
+
+
+def _groups(
+    quasi: Sequence[Sequence[JudgedQuasi]], tallies: Sequence[ClassTally], hierarchies: Mapping[str, Hierarchy]
+) -> tuple[IntArray, IntArray]:
+    """(the group of each class, its release), over the classes of all releases. quasi: of each release."""
+    labels = [[tally.labels[i].to_pylist() for tally in tallies] for i in range(len(quasi[0]))]
+    shared = [_shared(of_quasi, columns) for of_quasi, columns in zip(zip(*quasi, strict=True), labels, strict=True)]
+    everywhere = [list(chain(*of_quasi)) for of_quasi in labels]
+    require_covering(shared, everywhere, hierarchies, WHAT)
+    axes = [
+        replace(Axis.of(q, set(column), hierarchies.get(q.name)), missing_any=q.missing_any, lacking=q.missing_any)
+        for q, column in zip(shared, everywhere, strict=True)
+    ]
+    low, high, owner = class_boxes(everywhere, axes, WHAT)
+    release = np.repeat(np.arange(len(tallies)), [tally.tuples.groups for tally in tallies])
+    pairs = sum(int(a) * int(b) for a, b in combinations(np.bincount(release[owner]), 2))
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"{WHAT}: {pairs:,} pairs of classes are more than {MOST_PAIRS:,}; give --background TABLE, --person "
+            "COLUMN or fewer quasi-identifiers"
+        )
+    return overlapping_groups(low, high, owner, release), release
+
+
+def _exposed(one: _Grouped, other: _Grouped, few: BoolArray, place: int) -> Iterator[int]:
+    """Those of a few groups where one release has all values that the other has. few: shape (groups,)."""
+    first, second = (release.values(few, place) for release in (one, other))
+    for number in np.flatnonzero(few).tolist():
+        here, there = first.get(number, Counter()), second.get(number, Counter())
+        if here <= there or here >= there:
+            yield number
 
 
 def _shared(quasi: Sequence[JudgedQuasi], labels: Sequence[Sequence[str | None]]) -> JudgedQuasi:
@@ -158,21 +193,3 @@ def _shared(quasi: Sequence[JudgedQuasi], labels: Sequence[Sequence[str | None]]
         )
     sets = any(q.loss.sets for q in telling)
     return replace(telling[0], loss=replace(telling[0].loss, sets=sets), missing_any=any(q.missing_any for q in quasi))
-
-
-def _rows(tally: ClassTally, group: IntArray, groups: int) -> IntArray:
-    """The rows of a release in each group, shape (groups,)."""
-    rows = np.zeros(groups, dtype=np.int64)
-    np.add.at(rows, group, tally.tuples.sizes)
-    return rows
-
-
-def _values(tally: ClassTally, group: IntArray, few: BoolArray, place: int) -> dict[int, Counter[str | None]]:
-    """The values of an attribute in these groups of a release, with their rows. few: shape (groups,)."""
-    of = group[tally.tuples.owner]
-    entries = np.flatnonzero(few[of])
-    texts = tally.values[place].take(tally.tuples.values[entries]).to_pylist()
-    counted: dict[int, Counter[str | None]] = {}
-    for number, text, n in zip(of[entries].tolist(), texts, tally.tuples.counts[entries].tolist(), strict=True):
-        counted.setdefault(number, Counter())[text] += n
-    return counted

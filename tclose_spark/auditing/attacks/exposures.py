@@ -283,9 +283,7 @@ class _Found:
 
 
 def _found(
-    classes: pa.RecordBatch,
-    columns: Sequence[AttackColumns],
-    known: Mapping[tuple[int, int], Mapping[str, str]],
+    classes: pa.RecordBatch, columns: Sequence[AttackColumns], known: Mapping[tuple[int, int], Mapping[str, str]]
 ) -> _Found:
     """What the attacks find in these classes. known: the columns of each pair of attributes, by measure."""
     sizes, published = classes["size"].to_numpy(), classes["quasi_identifiers"]

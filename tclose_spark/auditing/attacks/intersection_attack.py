@@ -312,10 +312,7 @@ def _sums(combinations: Table, k: int | None, attributes: int) -> dict[str, int]
     names = ["people", "outside", "combinations", "alone", "few", "below", *of_attributes]
     beliefs = [f"belief{i}" for i in range(attributes)]
     schema = pa.schema(
-        [
-            *((name, pa.int64()) for name in (*names, "smallest")),
-            *((name, pa.float64()) for name in beliefs),
-        ]
+        [*((name, pa.int64()) for name in (*names, "smallest")), *((name, pa.float64()) for name in beliefs)]
     )
 
     def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -66,6 +65,8 @@ def to_be_found() -> dict[str, str]:
     Raises:
         ConfigurationError: if delta-spark is not installed, or is for another Spark.
     """
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         delta, spark = version("delta-spark"), version("pyspark")
     except PackageNotFoundError:

@@ -245,10 +245,9 @@ def require_delta_of(session: SparkSession) -> None:
     said = f"{setting(session, 'spark.sql.extensions')} {setting(session, 'spark.sql.catalog.spark_catalog')}"
     if "Delta" not in said and not driver.is_brought():
         raise ConfigurationError(
-            "the active Spark session has no Delta Lake, which releases are written with. Start it with Delta's jars "
-            "(delta-spark: configure_spark_with_delta_pip), spark.sql.extensions="
-            f"{EXTENSION} and spark.sql.catalog.spark_catalog={CATALOG}; or end it (spark.stop()), and a session with "
-            "Delta is started for you"
+            "the active Spark session has no Delta Lake; end it (spark.stop()) and a session with Delta is started, or "
+            f"start it with delta-spark's jars, spark.sql.extensions={EXTENSION} and "
+            f"spark.sql.catalog.spark_catalog={CATALOG}"
         )
 
 

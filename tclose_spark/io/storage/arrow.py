@@ -23,12 +23,10 @@ class ArrowFolder(PlaceFolder):
     moves_at_once = False
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """See Folder."""
         place, begin = self._root / name, len(self.path()) + 1
         return {file.uri[begin:]: found.st_size for file, found in place.walk()}
 
     def sha256(self, name: str) -> str:
-        """See Folder."""
         with named(self.path(name)), (self._root / name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -56,18 +54,15 @@ class ArrowFolder(PlaceFolder):
         return True
 
     def remove(self, name: str = "") -> None:
-        """See Folder."""
         (self._root / name).remove()
 
     def create(self, private: bool = False) -> None:
         """See Folder. Files make their folders."""
 
     def names(self, name: str = "") -> list[str]:
-        """See Folder."""
         return sorted(file.name for file in (self._root / name).iterdir())
 
     def rename(self, name: str, other: str) -> None:
-        """See Folder."""
         (self._root / other).copy_of(self._root / name)
         self.remove(name)
 
@@ -80,7 +75,6 @@ class ArrowFolder(PlaceFolder):
         source.remove(name)
 
     def copy_in(self, source: Any, name: str, other: str) -> None:
-        """See Folder."""
         (self._root / other).copy_of(source._root / name)
 
     def sibling(self, what: str) -> None:

@@ -109,28 +109,22 @@ class PlaceFolder:
         self._root = root
 
     def path(self, name: str = "") -> str:
-        """See Folder."""
         return str(self._root / name)
 
     def exists(self, name: str = "") -> bool:
-        """See Folder."""
         return (self._root / name).exists()
 
     def read(self, name: str) -> str:
-        """See Folder."""
         return (self._root / name).read_text(encoding="utf-8")
 
     def begin(self, name: str, size: int) -> bytes:
-        """See Folder."""
         with (self._root / name).open("rb") as file:
             return bytes(file.read(size))
 
     def end(self, name: str, size: int) -> bytes:
-        """See Folder."""
         with (self._root / name).open("rb") as file:
             file.seek(max(self.size(name) - size, 0))
             return bytes(file.read(size))
 
     def size(self, name: str) -> int:
-        """See Folder."""
         return (self._root / name).stat().st_size

@@ -37,11 +37,9 @@ class LocalFolder(PlaceFolder):
         super().__init__(Path(root))
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """See Folder."""
         return dict(_sizes(str(self._root / name), name, is_root=not name))
 
     def sha256(self, name: str) -> str:
-        """See Folder."""
         path = self._root / name
         if path.is_symlink() or name.endswith("/"):
             what = f"link to {os.readlink(path)}" if path.is_symlink() else "empty folder"
@@ -51,7 +49,6 @@ class LocalFolder(PlaceFolder):
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def read(self, name: str) -> str:
-        """See Folder."""
         self._require_regular(self._root / name)
         return super().read(name)
 
@@ -72,7 +69,6 @@ class LocalFolder(PlaceFolder):
         partial.replace(target)
 
     def write_new(self, name: str, text: str) -> bool:
-        """See Folder."""
         try:
             descriptor = os.open(self._root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -86,7 +82,6 @@ class LocalFolder(PlaceFolder):
         return True
 
     def remove(self, name: str = "") -> None:
-        """See Folder."""
         target = self._root / name
         if target.is_dir():
             shutil.rmtree(target)
@@ -94,13 +89,11 @@ class LocalFolder(PlaceFolder):
             target.unlink(missing_ok=True)
 
     def create(self, private: bool = False) -> None:
-        """See Folder."""
         self._root.mkdir(parents=True, exist_ok=True)
         if private and not str(self._root).startswith(VOLUMES):
             self._root.chmod(0o700)
 
     def names(self, name: str = "") -> list[str]:
-        """See Folder."""
         return sorted(os.listdir(self._root / name))
 
     @property
@@ -109,7 +102,6 @@ class LocalFolder(PlaceFolder):
         return not str(self._root).startswith(VOLUMES)
 
     def rename(self, name: str, other: str) -> None:
-        """See Folder."""
         (self._root / name).rename(self._root / other)
 
     def move_in(self, source: Any, name: str) -> None:
@@ -130,7 +122,6 @@ class LocalFolder(PlaceFolder):
             source.remove(f"{name}.moved")
 
     def copy_in(self, source: Any, name: str, other: str) -> None:
-        """See Folder."""
         (self._root / other).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source._root / name, self._root / other)
 
@@ -147,7 +138,6 @@ class LocalFolder(PlaceFolder):
         replace_folder(Path(os.path.realpath(self._root)), new._root)
 
     def restore(self) -> None:
-        """See Folder."""
         restore_folder(Path(os.path.realpath(self._root)))
 
 

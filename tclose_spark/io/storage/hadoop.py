@@ -59,8 +59,8 @@ class HadoopFolder:
         java = java_of(spark)
         if java is None:
             raise ConfigurationError(
-                f"{root}: this session gives no access to Hadoop's file systems (Spark Connect, or a shared cluster); "
-                "name the folder by a path that this process sees, such as /Volumes/... on Databricks"
+                f"{root}: this session (Spark Connect, or a shared cluster) cannot open Hadoop's file systems; name "
+                "the folder by a path that this process sees, such as /Volumes/... on Databricks"
             )
         self._jvm: Any = java.jvm
         self._files = self._path("").getFileSystem(java.hadoop)
@@ -72,31 +72,25 @@ class HadoopFolder:
         self._files.setPermission(self._path(name), self._jvm.org.apache.hadoop.fs.permission.FsPermission(mode))
 
     def path(self, name: str = "") -> str:
-        """See Folder."""
         return f"{self._root}/{name}" if name else self._root
 
     def exists(self, name: str = "") -> bool:
-        """See Folder."""
         return bool(self._files.exists(self._path(name)))
 
     def read(self, name: str) -> str:
-        """See Folder."""
         with _closing(self._files.open(self._path(name))) as stream:
             return bytes(stream.readAllBytes()).decode("utf-8")
 
     def begin(self, name: str, size: int) -> bytes:
-        """See Folder."""
         with _closing(self._files.open(self._path(name))) as stream:
             return bytes(stream.readNBytes(size))
 
     def end(self, name: str, size: int) -> bytes:
-        """See Folder."""
         with _closing(self._files.open(self._path(name))) as stream:
             stream.seek(max(self.size(name) - size, 0))
             return bytes(stream.readNBytes(size))
 
     def size(self, name: str) -> int:
-        """See Folder."""
         return int(self._files.getFileStatus(self._path(name)).getLen())
 
     def sha256(self, name: str) -> str:
@@ -108,7 +102,6 @@ class HadoopFolder:
             raise OSError(errno.EIO, os.strerror(errno.EIO), self.path(name)) from None
 
     def write(self, name: str, text: str, private: bool = False) -> None:
-        """See Folder."""
         with _closing(self._files.create(self._path(name), True)) as stream:
             if private:
                 self._mode(name, "600")
@@ -135,22 +128,18 @@ class HadoopFolder:
         return True
 
     def remove(self, name: str = "") -> None:
-        """See Folder."""
         self._files.delete(self._path(name), True)
 
     def create(self, private: bool = False) -> None:
-        """See Folder."""
         self._files.mkdirs(self._path(""))
         if private:
             self._mode("", "700")
 
     @property
     def moves_at_once(self) -> bool:
-        """See Folder."""
         return self._files.getUri().getScheme() in MOVES_WHOLE
 
     def rename(self, name: str, other: str) -> None:
-        """See Folder."""
         if not self._files.rename(self._path(name), self._path(other)):
             raise OSError(errno.EIO, f"{self._path(name)} could not be renamed")
 
@@ -168,7 +157,6 @@ class HadoopFolder:
             self._files.mkdirs(self._path(name))
 
     def copy_in(self, source: Any, name: str, other: str) -> None:
-        """See Folder."""
         self._copy(source, name, self._path(other))
 
     def _copy(self, source: HadoopFolder, name: str, target: Any) -> None:
@@ -182,7 +170,6 @@ class HadoopFolder:
         return self._beside(what)
 
     def replace(self, new: HadoopFolder) -> None:
-        """See Folder."""
         old = self._beside(OLD)
         old.remove()
         if self.exists():
@@ -191,7 +178,6 @@ class HadoopFolder:
         old.remove()
 
     def restore(self) -> None:
-        """See Folder."""
         old = self._beside(OLD)
         if old.exists() and not self.exists():
             old._become(self)
@@ -223,7 +209,6 @@ class HadoopFolder:
             source._files.delete(there, False)
 
     def sizes(self, name: str = "") -> dict[str, int]:
-        """See Folder."""
         sizes: dict[str, int] = {}
         if self.exists(name):
             root, files = self._path("").toUri().getPath().rstrip("/"), self._files.listFiles(self._path(name), True)
@@ -233,7 +218,6 @@ class HadoopFolder:
         return sizes
 
     def names(self, name: str = "") -> list[str]:
-        """See Folder."""
         return sorted(status.getPath().getName() for status in self._files.listStatus(self._path(name)))
 
 

@@ -63,12 +63,10 @@ class BlockLayout:
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return len(self.first_block)
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return len(self.block_rows)
 
     @cached_property
@@ -81,7 +79,6 @@ class BlockLayout:
         return self.block_of[self.tree.leaf_of(rows)]
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return np.arange(len(rows)), self.task_of[self.block(rows)]
 
     def assign_classes(self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals) -> ClassAssignment:

@@ -18,16 +18,14 @@ class Layout(Protocol):
     """Blocks of a table, in tasks: see BlockLayout."""
 
     @property
-    def tasks(self) -> int: ...  # noqa: D102
+    def tasks(self) -> int: ...
 
     @property
-    def blocks(self) -> int: ...  # noqa: D102
+    def blocks(self) -> int: ...
 
-    def route(self, rows: Rows) -> tuple[IntArray, IntArray]: ...  # noqa: D102
+    def route(self, rows: Rows) -> tuple[IntArray, IntArray]: ...
 
-    def assign_classes(  # noqa: D102
-        self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals
-    ) -> ClassAssignment: ...
+    def assign_classes(self, rows: Rows, task: int, classes_of: ClassesOf, figures: Totals) -> ClassAssignment: ...
 
 
 @dataclass(frozen=True)
@@ -43,18 +41,14 @@ class BlocksPlan(ABC):
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self.layout.tasks
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.layout.blocks
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return self.layout.route(rows)
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         return self.layout.assign_classes(rows, task, self.classes_of, self.figures)

@@ -48,7 +48,6 @@ class PeopleTreePlan(BlocksPlan):
     figures: ClassVar[Totals] = {**TOTALS, "merged": "sum"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        """See BlocksPlan."""
         unit, member = self._units(block)
         cells = np.bincount(block.cell[unit], minlength=len(self.units.attributes.cells))
         classes = np.zeros(len(block.cell), dtype=np.int64)
@@ -83,16 +82,13 @@ class PeopleTreePlan(BlocksPlan):
         return first, unit[block.person]
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         merged = {"merged": int(figures["merged"])}
         return {"blocks": self.blocks, "tasks": self.tasks, **describe_figures(figures), **merged}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return self.layout.to_json()
 
     def report(self) -> PlanReport:
-        """See Plan."""
         layout = self.layout
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},

@@ -46,11 +46,9 @@ class ClosenessTreePlan(BlocksPlan):
     figures: ClassVar[Totals] = {**TOTALS, "lost_by_tree": "sum", "depth": "max"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        """See BlocksPlan."""
         return put_into_classes(block, self.growth, self.effort)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,
@@ -61,13 +59,11 @@ class ClosenessTreePlan(BlocksPlan):
         }
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         layout = self.layout.to_json()
         growth = {"beta": self.growth.beta, "price": self.growth.price}
         return {"merges": layout.pop("merges"), "growth": growth, **layout}
 
     def report(self) -> PlanReport:
-        """See Plan."""
         layout = self.layout
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},

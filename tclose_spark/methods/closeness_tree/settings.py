@@ -46,10 +46,8 @@ class ClosenessTree(MethodSettings):
 
     @property
     def gathers_people(self) -> bool:
-        """See MethodSettings."""
         return self.overlap is None
 
     @property
     def promises_disjoint(self) -> bool:
-        """See MethodSettings."""
         return self.overlap == "none"

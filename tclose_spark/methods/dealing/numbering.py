@@ -231,7 +231,6 @@ class DealtPlan:
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self.numbering.tasks
 
     @property
@@ -240,7 +239,6 @@ class DealtPlan:
         return self.tasks
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return self.numbering.route(rows)
 
     def gathered(self, rows: Rows, part: IntArray, classes: IntArray) -> IntArray:

@@ -47,12 +47,10 @@ class EvenBlocks:
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return self.numbering.tasks
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.numbering.classes
 
     @cached_property
@@ -125,9 +123,9 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     largest = -(-attributes.rows // blocks)
     if largest > max(MOST_ROWS, rows_per_block):
         raise UnreachableError(
-            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more only, but the time "
-            f"of method {given.settings.name} grows by the square of a block, which has at most {MOST_ROWS:,} rows; a "
-            "larger t, coarser sensitive values or method: {name: closeness_tree} are possible"
+            f"privacy.k = {given.k} and the required t hold in blocks of {largest:,} rows and more only. Method "
+            f"{given.settings.name} has at most {MOST_ROWS:,}; raise the t, or use method: "
+            "{name: closeness_tree}"
         )
     dense.require_room(largest)
     locality = Locality(make_digits(attributes.quasi_identifiers, given.sample))

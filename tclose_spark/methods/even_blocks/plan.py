@@ -43,7 +43,6 @@ class EvenBlocksPlan(BlocksPlan):
         """The class of each row of a block, from 0, shape (n,), before merging. Classes need not hold."""
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        """See BlocksPlan."""
         classes, merged = merge_until_all_hold(block, self.formed(block))
         return classes, {
             "rows": len(classes),
@@ -54,7 +53,6 @@ class EvenBlocksPlan(BlocksPlan):
         }
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,

@@ -46,7 +46,6 @@ class ExactPlan:
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"classes": "sum"}
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
@@ -76,7 +75,6 @@ class ExactPlan:
         return {"classes": int(figures["classes"]), "loss": round(self.loss, 6), "optimum": optimum}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return {"kinds": self.kinds.tolist(), "parts": self.parts.tolist(), "loss": self.loss, "gap": self.gap}
 
     @staticmethod
@@ -86,7 +84,6 @@ class ExactPlan:
         return ExactPlan(kinds=kinds, parts=parts, loss=tree["loss"], gap=tree["gap"])
 
     def report(self) -> PlanReport:
-        """See Plan."""
         proof = f"at most {self._gap_shown:.6f} above the least" if self.gap else "proven to be the least"
         return PlanReport(
             figures={"classes": self._classes, "kinds": self.kinds.shape[1]},
@@ -166,8 +163,8 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     share = share[share.any(axis=1)]
     if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
         raise UnreachableError(
-            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance of about "
-            "0.000001; require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
+            "method: exact found classes that miss a t, l or beta by less than its solver's tolerance (0.000001); "
+            "require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"
         )
     return float(program.cost[: len(found)] @ found), bound, share
 

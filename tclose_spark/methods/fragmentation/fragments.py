@@ -113,11 +113,9 @@ class DomainFragments:
         self._codes = [np.ascontiguousarray(codes) for codes in matrix.codes.T]
 
     def top(self) -> Fragment:
-        """See Fragments."""
         return Fragment(np.arange(self._matrix.cells, dtype=np.int64))
 
     def weighted(self, fragment: Fragment) -> Bounds:
-        """See Fragments."""
         columns = [self._column(fragment, attribute) for attribute in range(len(self._diameters))]
         return tuple(
             Fraction(
@@ -127,7 +125,6 @@ class DomainFragments:
         )
 
     def cuts(self, fragment: Fragment) -> FragmentCuts:
-        """See Fragments."""
         counts = self._matrix.counts[fragment.cells]
         columns = [self._column(fragment, attribute) for attribute in range(len(self._diameters))]
         cuts = []
@@ -146,7 +143,6 @@ class DomainFragments:
         return FragmentCuts.joined(cuts, len(self._diameters))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
-        """See Fragments."""
         column = self._column(fragment, attribute)
         units = self._units(attribute, column)
         stays = (units <= units[np.searchsorted(column.codes, last)])[column.place]
@@ -219,18 +215,15 @@ class PaperFragments:
         self._bins = bins
 
     def top(self) -> Fragment:
-        """See Fragments."""
         box = [[0, domain - 1] for domain in self._matrix.domains]
         return Fragment(np.arange(self._matrix.cells, dtype=np.int64), np.array(box, dtype=np.int64))
 
     def weighted(self, fragment: Fragment) -> Bounds:
-        """See Fragments."""
         assert fragment.box is not None
         deltas = box_deltas(self._matrix.codes[fragment.cells], self._matrix.counts[fragment.cells], fragment.box)
         return tuple(delta / self._matrix.rows for delta in deltas)
 
     def cuts(self, fragment: Fragment) -> FragmentCuts:
-        """See Fragments."""
         assert fragment.box is not None
         attributes = range(self._matrix.attributes)
         if not len(fragment.cells):
@@ -258,7 +251,6 @@ class PaperFragments:
         return FragmentCuts.joined(cuts, len(attributes))
 
     def halves(self, fragment: Fragment, attribute: int, last: int) -> tuple[Fragment, Fragment]:
-        """See Fragments."""
         assert fragment.box is not None
         stays = self._matrix.codes[fragment.cells, attribute] <= last
         lower, upper = fragment.box.copy(), fragment.box.copy()

@@ -52,7 +52,6 @@ class FragmentationPlan(DealtPlan):
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {"joined": "sum", "broken": "sum"}
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         dealt = self.numbering.deal(rows, task)
         stayed = rows.take(dealt.here)
         classes, joined, broken = self.gathered(stayed, dealt.part, dealt.classes), 0, 0
@@ -63,17 +62,14 @@ class FragmentationPlan(DealtPlan):
         return ClassAssignment(here=dealt.here, classes=classes, figures={"joined": joined, "broken": broken})
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         if figures["broken"]:
             raise UnreachableError(
                 f"method.sizing: measured: {int(figures['broken'])} blocks of near rows break a t even as one class, "
-                "and classes of several blocks are not joined; raise the t; sizing: proportional, which proves every "
-                "class beforehand, or method: {name: closeness_tree} are possible, too"
+                "and it joins no further; raise the t, or use sizing: proportional or method: {name: closeness_tree}"
             )
         return {"classes_joined": int(figures["joined"])} if self.measured else {}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return self.numbering.to_json() | {"measured": self.measured, "fragment_of": self.numbering.part_of.tolist()}
 
     def report(self) -> PlanReport:

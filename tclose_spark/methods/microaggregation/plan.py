@@ -38,22 +38,18 @@ class MicroaggregationPlan(EvenBlocksPlan):
         return cut_of(self.layout.dense.attributes, self.settings.cells, self.component)
 
     def formed(self, block: Block) -> IntArray:
-        """See EvenBlocksPlan."""
         if self.settings.algorithm < 3:
             return microaggregate(block, refined=self.settings.algorithm == 2)
         return microaggregate_buckets(block, *self.cut(block.cell, self.class_size))
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         return {**super().describe(figures), "class_size": self.class_size}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         component = {"component": list(self.component)} if self.component else {}
         return {"class_size": self.class_size, **component, **self.layout.to_json()}
 
     def report(self) -> PlanReport:
-        """See Plan."""
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "class_size": self.class_size},
             note=f"{self.blocks_in_words}, classes of {self.class_size:,} rows and more before any are merged",

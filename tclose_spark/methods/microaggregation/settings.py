@@ -46,7 +46,6 @@ class Microaggregation(MethodSettings):
         return {**value, "digits": DIGITS} if means else value
 
     def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:
-        """See MethodSettings."""
         if self.representative is None:
             return None
         return Aggregate.of(quasi, self.representative, self.digits or 0)
@@ -73,7 +72,7 @@ def require_algorithm(settings: Microaggregation, sensitive: Mapping[str, Sensit
     required = [name for name, attribute in sensitive.items() if attribute.t is not None]
     if len(required) > 1:
         raise ValueError(
-            "method.algorithm: 3 cuts the values of one sensitive attribute into buckets, and a t is required of "
+            "method.algorithm: 3 works for one required t, and one is required of "
             f"{' and '.join(required)}; expected method.cells, t: measure of all but one, or "
             "algorithm: 1 or 2"
         )

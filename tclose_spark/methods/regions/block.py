@@ -31,7 +31,6 @@ class RegionDense(Dense):
     """
 
     def requirement(self, largest: int) -> Requirement:
-        """See Dense."""
         return self._without_t(super().requirement(largest))
 
     def beside_itself(self, block: RegionBlock) -> RegionBlock:
@@ -48,7 +47,6 @@ class RegionDense(Dense):
         )
 
     def holds(self, cells: IntArray) -> bool:
-        """See Dense."""
         nt = self.attributes.nt
         if nt is None or cells.sum() < nt:
             return super().holds(cells)
@@ -61,7 +59,6 @@ class RegionDense(Dense):
         return requirement
 
     def block(self, rows: Rows) -> tuple[RegionBlock, list[IntArray]]:
-        """See Dense."""
         plain, codes = super().block(rows)
         axes = axes_of(self.attributes.quasi_identifiers, codes)
         return RegionBlock(plain.quasi, plain.cell, plain.widths, plain.requirement, axes, person=plain.person), codes

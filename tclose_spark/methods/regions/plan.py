@@ -31,7 +31,6 @@ class RegionPlan(BlocksPlan):
     figures: ClassVar[Totals] = {**TOTALS, "regions": "sum"}
 
     def classes_of(self, block: Block) -> tuple[IntArray, Mapping[str, float]]:
-        """See BlocksPlan."""
         dense = self.layout.dense
         assert isinstance(block, RegionBlock)
         assert isinstance(dense, RegionDense)  # which made the block
@@ -41,7 +40,6 @@ class RegionPlan(BlocksPlan):
         return found[best][0], {**figures[best], "regions": len(found[best][1])}
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         return {
             "blocks": self.blocks,
             "tasks": self.tasks,
@@ -51,11 +49,9 @@ class RegionPlan(BlocksPlan):
         }
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return self.layout.to_json()
 
     def report(self) -> PlanReport:
-        """See Plan."""
         layout = self.layout
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},

@@ -69,8 +69,7 @@ def _require_one_level(quasi_identifiers: Sequence[ResolvedQuasi]) -> None:
         if any(len(meant) > 1 for meant in under.values()):
             raise ConfigurationError(
                 f"attributes.quasi_identifiers.{quasi.name}.hierarchy: the same label is used at several levels "
-                "for different values, so regions of classes would overlap; give each node its own label, or use a "
-                "method whose regions may overlap"
+                "for different values; give each node its own label, or use a method whose regions may overlap"
             )
 
 

@@ -40,19 +40,15 @@ class SabrePlan(EvenBlocksPlan):
         return int(self.redistribution.bucket_of.max()) + 1
 
     def formed(self, block: Block) -> IntArray:
-        """See EvenBlocksPlan."""
         return self.redistribution.redistribute(block)
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:
-        """See Plan."""
         return {**super().describe(figures), "buckets": self.buckets}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return {"stretch": str(self.stretch), **self.layout.to_json()}
 
     def report(self) -> PlanReport:
-        """See Plan."""
         return PlanReport(
             figures={"blocks": self.blocks, "tasks": self.tasks, "buckets": self.buckets},
             note=(

@@ -49,7 +49,6 @@ class StackAndDealPlan(DealtPlan):
     figures: ClassVar[Mapping[str, Literal["sum", "max"]]] = {}
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         dealt = self.numbering.deal(rows, task)
         classes = dealt.classes if self.layers is None else self._in_layers(dealt, self.layers, task)
         return ClassAssignment(here=dealt.here, classes=self.gathered(rows.take(dealt.here), dealt.part, classes))
@@ -72,7 +71,6 @@ class StackAndDealPlan(DealtPlan):
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return self.numbering.to_json() | {"near": self.widths is not None, "layered": self.layers is not None}
 
     def report(self) -> PlanReport:

@@ -166,7 +166,7 @@ def choose_size(given: PlanningInput, stacks: Stacks) -> tuple[SizeReport, list[
         fit = ", ".join(str(r.size) for r in seen if r.holds)
         unfit = ", ".join(str(r.size) for r in seen if not r.holds and r.size > fitting.size)
         raise UnreachableError(
-            f"with class_size: k, {_describe(given, seen[0])}; the class sizes that meet the requirements begin with "
+            f"with class_size: k, {_describe(given, seen[0])}; sizes that meet the requirements begin with "
             f"{fitting.size} (looked at up to {seen[-1].size}: {fit} reach it{f', {unfit} do not' if unfit else ''}); "
             "set method.class_size: auto, or a larger k or t"
         )

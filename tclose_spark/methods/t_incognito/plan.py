@@ -43,12 +43,10 @@ class TIncognitoPlan:
 
     @property
     def tasks(self) -> int:
-        """See Plan."""
         return len(self.rows)
 
     @property
     def blocks(self) -> int:
-        """See Plan."""
         return self.tasks
 
     @cached_property
@@ -61,7 +59,6 @@ class TIncognitoPlan:
         return group_keys(labels_of(rows, self.low), [len(low) for low in self.low])
 
     def route(self, rows: Rows) -> tuple[IntArray, IntArray]:
-        """See Plan."""
         return np.arange(len(rows)), self._task_of(rows, self.keys(rows))
 
     def _task_of(self, rows: Rows, keys: IntArray) -> IntArray:
@@ -70,7 +67,6 @@ class TIncognitoPlan:
         return self._first_task[span] + (rows.hash % parts.astype(np.uint64)).astype(np.int64)
 
     def assign_classes(self, rows: Rows, task: int) -> ClassAssignment:
-        """See Plan."""
         keys = self.keys(rows)
         if len(rows) != self.rows[task] or np.any(self._task_of(rows, keys) != task):
             raise ValueError(
@@ -90,7 +86,6 @@ class TIncognitoPlan:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """See Plan."""
         return {
             "low": [low.tolist() for low in self.low],
             "high": [high.tolist() for high in self.high],
@@ -117,7 +112,6 @@ class TIncognitoPlan:
         )
 
     def report(self) -> PlanReport:
-        """See Plan."""
         return self.reported
 
     def describe(self, figures: Mapping[str, float]) -> dict[str, Any]:

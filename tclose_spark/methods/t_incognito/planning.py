@@ -86,9 +86,8 @@ def _require_reachable(requirement: GroupRequirement) -> None:
 def _require_room(levels: Sequence[Levels]) -> None:
     if math.prod(len(of_one) + 1 for of_one in levels) > MOST_NODES:
         raise UnreachableError(
-            f"method: t_incognito looks at each combination of levels, and there are {lattice_size(levels):,} for "
-            f"{len(levels)} quasi-identifiers, more than it can; leave quasi-identifiers or levels of hierarchies out, "
-            "or use method: {name: closeness_tree}"
+            f"method: t_incognito looks at each combination of levels, and {len(levels)} quasi-identifiers have "
+            f"{lattice_size(levels):,}, which are too many; leave levels out, or use method: {{name: closeness_tree}}"
         )
 
 

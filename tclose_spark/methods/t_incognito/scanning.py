@@ -31,8 +31,7 @@ def counted(given: PlanningInput, tally_of: Callable[[Rows], Tally], what: str) 
     except TooManyKeysError:
         raise UnreachableError(
             f"method: t_incognito counts {what} on the driver, and the table has more than {MOST_KEYS:,}; give "
-            "quasi-identifiers of many values a hierarchy (or round_to) whose first levels are coarser, leave one out, "
-            "or use method: {name: closeness_tree}"
+            "quasi-identifiers of many values a coarser first level or round_to, or use method: {name: closeness_tree}"
         ) from None
 
 

@@ -19,7 +19,7 @@ class MechanismJudge(ReleaseJudge):
 
     def record(self, run: Run, record: dict[str, Any]) -> None:
         figure = run.staged(MINIMALITY, json.loads)
-        more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/promise.md)" if figure["measured"] else ""
+        more = f"; how far is in {run.internal.path(MINIMALITY)} (see docs/limits.md)" if figure["measured"] else ""
         notes = [*(note + more for note in mechanism_notes(figure)), *extreme_aggregates_notes(figure, public=False)]
         for note in notes:
             run.announce(f"note: {note}")

@@ -118,8 +118,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
     if after is None or internal is None:
         if run.finished and run.internal.exists(HISTORY):
             raise ConfigurationError(
-                f"output: {run.public.path()} holds a release of a line (`tclose history`), and this run would begin a "
-                "new one in its place; set output.after to continue the line, or give another output"
+                f"output: {run.public.path()} holds a release of a line (`tclose history`), which this run would "
+                "replace; set output.after to continue the line, or give another output"
             )
         return None
     public = open_folder(f"{after}/public", run.session)
@@ -128,8 +128,8 @@ def earlier_release(run: Run) -> EarlierRelease | None:
         if own and not (public.exists(CERTIFICATE) or internal.exists(STATE)):
             return None
         raise ConfigurationError(
-            f"output.after: there is no finished release in {after}; a line continues from its folders public and "
-            "internal, so put them back, or leave out output.after to begin a new line in another output"
+            f"output.after: there is no finished release in {after}; put its folders public and internal back, or "
+            "leave out output.after to begin a new line in another output"
         )
     if run.finished and not own:
         raise ConfigurationError(

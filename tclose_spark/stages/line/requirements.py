@@ -58,7 +58,7 @@ def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Map
         if now != before:
             raise InputError(
                 f"output.after: column {name!r} is of type {now}, and was of type {before} in the earlier release; "
-                "expected the same type, so that people are recognized and their values can be compared"
+                "expected the same type, so that people are recognized"
             )
 
 
@@ -132,7 +132,7 @@ def require_evidence(after: str, internal: Folder, state: Mapping[str, Any], run
     ]:
         raise ConfigurationError(
             f"output.after: the ground distance of {other[0]!r} (its distance, order, hierarchy or place of missing "
-            "values) is not that of the earlier release; expected the same in every release of a table"
+            "values) is not that of the earlier release; expected the same in every release"
         )
     names = (PEOPLE, ATOMS, HISTORY, RECORDS)
     expected = {path: digest for path, digest in listed.items() if path.split("/")[0] in names}
@@ -188,6 +188,5 @@ def require_another_input(run: Run, made_from: tuple[str, str], profile: Profile
     if people.people == members.stayed + members.withheld:  # nobody is new, and nobody is published as they were
         raise SameInputError(
             f"output.after: the release in {run.spec.output.after} was made with this run file from the same "
-            f"{profile.rows:,} rows, so another one would add nothing to the line; give the input of the next release "
-            "(input.path)"
+            f"{profile.rows:,} rows, so another one would add nothing; give the next release's input (input.path)"
         )

@@ -424,8 +424,10 @@ def test_an_attribute_called_tuples(session: Session):
 
 def test_without_attacks_the_guarantees_are_the_same(session: Session):
     table = texts(session, {"q": ["1", "1", "2"], "a": ["x", "y", "x"], "b": ["y", "y", "z"]})
-    question = question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1)
-    whole, quick = (audit_table(table, question, attacks=attacks) for attacks in (True, False))
+    whole, quick = (
+        audit_table(table, question_from_columns(["q"], {"a": {"t": "0.5"}, "b": {}}, k=1, attacks=attacks))
+        for attacks in (True, False)
+    )
     assert whole.attacks
     assert quick.attacks == ()
     assert quick.guarantees == tuple(g for g in whole.guarantees if g.measure != "t-closeness of tuples")

@@ -154,7 +154,7 @@ def test_spark_submit_is_given_the_jars_that_are_known(cache: Path) -> None:
 
 def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jars.remember(DELTA, [str(cache / "c.jar")])
-    monkeypatch.setattr(jars, "version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__)
+    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": "4.5.0", "pyspark": "4.1.4"}.__getitem__)
     assert jars.delta_settings()["spark.jars.packages"] == "io.delta:delta-spark_4.1_2.13:4.5.0"
 
 
@@ -169,12 +169,12 @@ def test_jars_of_another_delta_are_looked_for(cache: Path, monkeypatch: pytest.M
 def test_jars_are_those_of_the_spark_that_is_installed(
     monkeypatch: pytest.MonkeyPatch, delta: str, spark: str, package: str
 ) -> None:
-    monkeypatch.setattr(jars, "version", {"delta-spark": delta, "pyspark": spark}.__getitem__)
+    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": delta, "pyspark": spark}.__getitem__)
     assert jars.to_be_found()["spark.jars.packages"] == package
 
 
 def test_a_delta_of_spark_4_0_is_refused_on_4_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "version", {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__)
+    monkeypatch.setattr("importlib.metadata.version", {"delta-spark": "4.0.1", "pyspark": "4.1.4"}.__getitem__)
     with pytest.raises(ConfigurationError, match=r"'delta-spark==4.4.0', or 'pyspark<4.1'"):
         jars.to_be_found()
 

@@ -56,9 +56,9 @@ def test_an_audit_writes_no_crowd_of_files(spark: SparkSession, settings: Callab
     with settings({PARTITIONS: "200"}):
         audit_table(
             people,
-            question_from_columns(["zip"], {"disease": {"t": "0.5"}}, k=2),
-            classes_output=str(tmp_path / "classes"),
-            attacks=False,
+            question_from_columns(
+                ["zip"], {"disease": {"t": "0.5"}}, k=2, classes_output=str(tmp_path / "classes"), attacks=False
+            ),
         )
     assert len(list((tmp_path / "classes").glob("*.parquet"))) == 1
 

@@ -113,7 +113,7 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
     if places:
         listed = " and ".join(str(place) for place in places[: problems.SHOWN])
         raise InputError(
-            f"input.path: the first line of {source.path} holds a duplicate: a name stands twice (but for case), in "
+            f"input.path: the first line of {source.path} has a name twice (but for case), in "
             f"columns {listed}; rename one, or set input.options.header: false if that line is no header"
         )
 

@@ -3,18 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
 from tclose_spark.table.dictionaries import group_equal
 
 MOST_CLASSES = 1_000_000
+
+
+class UniquesSearch(AuditPart):
+    """The search, if the question is about them."""
+
+    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
+        size = question.special_uniques
+        if size is not None and size < 1:
+            raise ConfigurationError(f"--special-uniques: found {size}; expected at least 1 quasi-identifier")
+        if size is not None and question.person is not None:
+            raise ConfigurationError(
+                "--special-uniques and --person: special uniques are rows, and a person with several rows may be "
+                "unique by values that no row has alone; leave out one of the two"
+            )
+
+    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
+        size, most = table.question.special_uniques, table.question.combinations
+        if size is None:
+            return result
+        found = find_special_uniques(table.tallies, table.question, size, most)
+        return replace(result, special_uniques=found, notes=(*result.notes, *_notes(found, most)))
+
+
+def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
+    """A note if not all special uniques were searched for."""
+    if found is None:
+        return [f"special uniques are not measured: there are more than {MOST_CLASSES:,} classes"]
+    if found.complete:
+        return []
+    return [
+        f"special uniques of more than {found.searched} quasi-identifiers are not measured: there are more than "
+        f"{combinations:,} combinations; --combinations examines more"
+    ]
 
 
 def find_special_uniques(tallies: Table, question: AuditQuestion, size: int, most: int) -> SpecialUniques | None:

@@ -1,0 +1,185 @@
+"""The options of an audit and of an explanation, once: types, defaults, texts. `tclose audit` and `tclose_spark.audit`
+are made from them. Imports nothing that `tclose --help` does not need.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, get_args
+
+if TYPE_CHECKING:
+    from tclose_spark.runfile.joint import JointCloseness
+    from tclose_spark.runfile.spec import ReleaseSpec
+
+Columns = Collection[str] | Mapping[str, Any] | None
+"""Names of columns; or their settings, as in a run file, by name. The distance alone is enough for a sensitive
+attribute."""
+
+Number = str | float
+"""A number as it is written, such as "0.2" or "1/5"; or one of Python."""
+
+Table = Any
+"""A DataFrame of Spark, pandas or polars, a pyarrow table, or the path of a table."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option beside its name and type. Names in its texts are those of the command line.
+
+    help: its text. in_python: in place of it in Python's documentation.
+    default: the value without it.
+    flags: on the command line, if not the name with hyphens. metavar: what is typed.
+    least: of a number. many: whether it may be repeated there.
+    """
+
+    help: str
+    in_python: str = ""
+    default: Any = None
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    least: int | None = None
+    many: bool = False
+
+
+class TableOptions(TypedDict, total=False):
+    """Which columns are what, what classes are compared with, and how the table is read."""
+
+    quasi_identifiers: Annotated[
+        Columns,
+        Option(
+            "Columns that may identify a person.",
+            "The columns that determine the class of a record; or settings as in a run file, by name.",
+            (),
+            ("--quasi-identifiers", "-q"),
+            "A,B,..",
+            many=True,
+        ),
+    ]
+    sensitive: Annotated[
+        Columns,
+        Option(
+            "Such as disease:equal or salary:ordered:t=0.1,l=3.",
+            'The columns to protect: `{"salary": "ordered"}`, or settings as in a run file.',
+            (),
+            ("--sensitive", "-s"),
+            "COLUMN:DISTANCE:SETTINGS",
+            many=True,
+        ),
+    ]
+    hierarchies: Annotated[
+        Mapping[str, str | PathLike[str]] | None,
+        Option("The hierarchy of a quasi-identifier.", flags=("--hierarchy",), metavar="COLUMN=FILE", many=True),
+    ]
+    spec: Annotated[
+        "ReleaseSpec | Mapping[str, Any] | str | PathLike[str] | None",
+        Option("Take the columns from this run file instead of options.", flags=("--config",), metavar="FILE"),
+    ]
+    t: Annotated[Number | None, Option("The t of sensitive attributes without their own.")]
+    reference: Annotated[Table, Option("Compare classes with this table, such as a census.", metavar="TABLE")]
+    format: Annotated[str | None, Option("csv, parquet, delta or table, if the path does not name it.")]
+    options: Annotated[
+        Mapping[str, Any] | None,
+        Option("For Spark's reader, such as sep=;.", flags=("--option",), metavar="KEY=VALUE", many=True),
+    ]
+    engine: Annotated[
+        str | None,
+        Option("local (this process), spark, or auto; by default TCLOSE_ENGINE, or the run file's.", metavar="ENGINE"),
+    ]
+
+
+class ExplainOptions(TableOptions, total=False):
+    """Options of an explanation."""
+
+    attribute: Annotated[str | None, Option("The sensitive attribute; by default the farthest.")]
+    labels: Annotated[
+        Mapping[str, str | None] | None,
+        Option(
+            "The class; by default the farthest.",
+            'The class, such as `{"age": "[20, 29]"}`, None for missing; by default the farthest.',
+            flags=("--class",),
+            metavar="COLUMN=LABEL",
+            many=True,
+        ),
+    ]
+
+
+class AuditOptions(TableOptions, total=False):
+    """Options of an audit."""
+
+    k: Annotated[int | None, Option("Records that every class must have.")]
+    n: Annotated[int | None, Option("Require (n, t)-closeness: t to a natural superset of n records.")]
+    joint: Annotated[
+        "str | Sequence[str | Mapping[str, Any] | JointCloseness]",
+        Option(
+            "Require t of the tuples of these sensitive attributes, all equally far apart.",
+            default=(),
+            metavar="A,B:T",
+            many=True,
+        ),
+    ]
+    person: Annotated[
+        str | None, Option("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
+    ]
+    missing: Annotated[
+        str | None,
+        Option(
+            "any: a missing quasi-identifier could be any value, in k and in --background.",
+            '"any" if a missing quasi-identifier could be any value, in k and in --background; "value" if it equals '
+            'only other missing ones. By default what the settings of columns say, else "value".',
+            metavar="any|value",
+        ),
+    ]
+    earlier: Annotated[
+        Table | Sequence[Table] | None,
+        Option(
+            "An earlier release of the same people, to judge together with the table: with --person exactly, with "
+            "--background for listed people, otherwise by labels. The oldest first.",
+            default=(),
+            metavar="TABLE",
+            many=True,
+        ),
+    ]
+    background: Annotated[
+        Table,
+        Option(
+            "People whom an adversary knows, to join.",
+            "People whom an adversary knows, by their raw quasi-identifiers; with the person's column, several rows "
+            "may be of one person.",
+            metavar="TABLE",
+        ),
+    ]
+    population: Annotated[
+        Any,
+        Option(
+            "What the table is a sample of. Measures the risk of re-identification.",
+            "What the table is a sample of. Measures the risk of re-identification. The sampling fraction, such as "
+            '"0.05"; "weight:COLUMN", the people that a row stands for; or "table:PATH" or a table with a row for each '
+            "person.",
+            metavar="FRACTION|weight:COLUMN|table:TABLE",
+        ),
+    ]
+    threshold: Annotated[Number | None, Option("A record counts as at risk above this chance; by default 0.09.")]
+    attacks: Annotated[bool, Option("Measure attacks, too.", default=True)]
+    gain: Annotated[
+        Number, Option("A class is exposed to an attack that raises a belief by more than this.", default="0.2")
+    ]
+    supersets: Annotated[int, Option("The most boxes of labels to search for (n, t).", default=100_000, least=1)]
+    special_uniques: Annotated[
+        int | None,
+        Option(
+            "Search for rows that are unique by up to M quasi-identifiers, and which make them so (SUDA).", metavar="M"
+        ),
+    ]
+    combinations: Annotated[
+        int, Option("The most combinations to examine for special uniques.", default=10_000, least=1)
+    ]
+    classes_output: Annotated["str | PathLike[str] | None", Option("Write the class table (Delta).", metavar="PATH")]
+
+
+def options_of(declared: type[Any]) -> dict[str, Option]:
+    """The options of a declaration by name."""
+    return {name: get_args(kind)[1] for name, kind in declared.__annotations__.items()}
+
+
+DEFAULTS = {name: option.default for name, option in options_of(AuditOptions).items()}
+"""Of an audit, by name."""

@@ -1,0 +1,30 @@
+"""The class table as a file."""
+
+from __future__ import annotations
+
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.engine.tables import write_delta
+from tclose_spark.errors import InputError
+from tclose_spark.io.storage.folders import private
+
+
+class ClassFile(AuditPart):
+    """Writes the class table as Delta, if the question names a path."""
+
+    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
+        for column in (*question.labels, *question.sensitive_attributes) if question.classes_output is not None else ():
+            if set(column) & set(" ,;{}()\n\t="):
+                raise InputError(
+                    f"--classes-output: a Delta table cannot hold the column name {column!r}; rename it (no blanks or "
+                    ", ; { } ( ) =)"
+                )
+
+    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
+        path = table.question.classes_output
+        if path is not None:
+            with private(path):
+                write_delta(table.classes, path)
+        return result

@@ -1,0 +1,100 @@
+"""k, l and t of the classes, over rows and over people: the figures, and what a suite of expectations states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
+from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.checks.classes.class_table import ClassMeasure
+from tclose_spark.checks.classes.figures import class_figures
+from tclose_spark.checks.classes.people import expect_people
+from tclose_spark.checks.labels.wildcards import alike_guarantee
+from tclose_spark.checks.supersets import expect_supersets, without_t
+from tclose_spark.engine.protocol import Table
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.requirements.criterion import Criterion, Guarantee
+from tclose_spark.requirements.expectation import Expectation, expect_some_rows
+from tclose_spark.requirements.judge import JudgedAttribute
+from tclose_spark.requirements.registry import expectations_of
+from tclose_spark.runfile.joint import covered
+
+
+class Requirements(AuditPart):
+    """What is required of every class, and notes on what the verdict does not cover."""
+
+    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
+        if question.joint and tables.reference is not None:
+            raise ConfigurationError(
+                "--joint and --reference: tuples are compared with those of the table itself; leave out one"
+            )
+        if question.person is not None and tables.reference is not None:
+            raise ConfigurationError(
+                "--person and --reference: people are compared with the people of the table itself; give one of the two"
+            )
+
+    def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
+        return () if table.people is None else (table.people[0],)
+
+    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
+        question = table.question
+        strict = question.k if table.alike is None else None
+        return replace(
+            result,
+            people=None if table.people is None else table.people[1],
+            expectations=tuple(suite_of(question, strict, table.judged)),
+            notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
+        )
+
+
+def judge(table: TalliedTable, classes: Table, criteria: Sequence[Criterion]) -> AuditedTable:
+    """The table with the figures of its classes. criteria: beside k, l and t."""
+    question = table.question
+    alike = None  # k of people is of equal labels only
+    if question.person is None and any(q.missing_any for q in table.quasi):
+        alike = alike_guarantee(classes, table.quasi, question.k)
+    of_whole = table.judged if question.n is None else without_t(table.judged)
+    people = None if table.people is None else table.people[0]
+    strict = question.k if alike is None else None
+    figures = class_figures(classes, strict, table.quasi, of_whole, more=criteria, people=people)
+    return AuditedTable(**vars(table), classes=classes, figures=figures, alike=alike)
+
+
+def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:
+    """k, that with missing labels as any value, l and t."""
+    found = table.figures.guarantees
+    return found if table.alike is None else (found[0], table.alike, *found[1:])
+
+
+def suite_of(question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
+    """The expectations over the class table that state the requirements. k: that classes of equal labels must have."""
+    if question.n is None:
+        of_people = [] if question.person is None else expect_people(k, attributes)
+        return [expect_some_rows(), *expectations_of(k, attributes), *of_people]
+    reported = expectations_of(k, without_t(attributes))
+    return [expect_some_rows(), *reported, *expect_supersets(attributes)]
+
+
+def _unprotected_notes(question: AuditQuestion) -> list[str]:
+    """A note on each sensitive attribute that the verdict does not cover."""
+    settings, together = question.sensitive_attributes, covered(question.joint)
+    if question.k is None and not together and not any(own.limited for own in settings.values()):
+        return []
+    return [
+        f"the verdict does not cover {name}: neither t, l nor beta is required of it"
+        for name, own in settings.items()
+        if not own.limited and name not in together
+    ]
+
+
+def _unjudged_notes(question: AuditQuestion) -> list[str]:
+    """A note if people are not judged, although a run file counts them."""
+    if question.unjudged_person is None:
+        return []
+    return [
+        "k, l and t are judged over rows only, although the run file counts people: a release has no column of "
+        "them, and (n, t)-closeness and weights of a population are about rows"
+    ]
