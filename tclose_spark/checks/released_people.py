@@ -7,19 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
-
-import pyarrow as pa
 
 from tclose_spark.checks.classes.class_table import Classes
-from tclose_spark.checks.classes.figures import ClassFigures, figures_of_class
+from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
 from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judged_people, tally_people
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.requirements.judge import JudgedAttribute
-from tclose_spark.requirements.registry import columns_of, fields_of
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -50,10 +46,8 @@ class ReleasedPeople:
         """The figures of the suppressed rows as one class, with the guarantees of every class."""
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
         classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
-        columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": classes.sizes}
-        names = [name for name, _ in (*fields_of(attributes), *judged.fields())]
-        columns |= dict(zip(names, (*columns_of(attributes, classes.marginals), *judged.of(classes)), strict=True))
-        return figures_of_class(pa.RecordBatch.from_pydict(columns), k, attributes, judged)
+        of_people, (rows,) = judged.of(classes), classes.sizes.tolist()
+        return figures_of_suppressed(rows, k, attributes, classes.marginals, judged, of_people)
 
     def require_rows(self, released: Fingerprint, recorded: str | None) -> None:
         """Raises GuaranteeError unless these are the rows of the release, and those that were written. Available after

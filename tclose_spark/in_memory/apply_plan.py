@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.blocks.layout import together
 from tclose_spark.methods.method import Plan
+from tclose_spark.options.suppression.limits import LabelLimits
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.generalize import Generalizer, LabelLimits
+from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 

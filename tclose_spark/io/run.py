@@ -50,7 +50,7 @@ SUCCESSOR = "continued_by"
 """In `internal`: the public folder of the release that continues this one."""
 PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
 """The entries of a public folder, in the order in which a publication without a whole replacement places them."""
-STATE = "run.json"
+STATE, MINIMALITY = "run.json", "minimality.json"
 PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
 
@@ -64,7 +64,7 @@ NEEDED = {
 HANDED_ON = {
     "profile": ("profile.json", "columns.json"),
     "plan": ("plan.json", "plan_report.json"),
-    "anonymize": ("linked_sample.json", "minimality.json"),
+    "anonymize": ("linked_sample.json", MINIMALITY),
 }
 """The small files in the staging area that each stage leaves to later ones."""
 

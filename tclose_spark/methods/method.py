@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -51,7 +51,7 @@ class PlanningInput:
     frequencies: counts them by keys that are not known in advance.
     most_suppressed: the most rows that the method may suppress.
     of: the distribution that classes are compared with: that of all input rows, or of the released ones. With
-        `input`, the suppressed rows must form a class too (see `checks.classes.suppressed`).
+        `input`, the suppressed rows must form a class too (see `options.suppression.judge`).
     log: receives a line on the progress of planning.
     """
 
@@ -157,6 +157,12 @@ class ClassAssignment:
     blocks: int = 1
     figures: Mapping[str, float] = field(default_factory=dict)
     suppressed: IntArray | None = None
+
+    def restricted(self, place: IntArray) -> ClassAssignment:
+        """The assignment of the rows at these places."""
+        stay = np.isin(self.here, place)
+        regions = None if self.regions is None else self.regions[:, :, stay]
+        return replace(self, here=self.here[stay], classes=self.classes[stay], regions=regions)
 
 
 @dataclass(frozen=True, kw_only=True)

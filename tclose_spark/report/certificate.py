@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from tclose_spark.requirements.closeness import JOINT
 from tclose_spark.requirements.supersets import near_entry
@@ -15,7 +15,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.distances import DEFAULT
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.joint import covered
-from tclose_spark.runfile.people import Weight
+from tclose_spark.runfile.options import used_parts
 from tclose_spark.runfile.population import ADVERSARIES
 from tclose_spark.runfile.pseudonyms import NAMED
 from tclose_spark.runfile.release_form import GROUP
@@ -49,79 +49,104 @@ def build_certificate(
 
     figures: the verifier's. rows, version: of the input. columns: of the release.
     """
-    settings = spec.attributes.sensitive_attributes
-    achieved = figures["attributes"]
-    names = spec.attributes.pseudonym_names
-    pseudonyms = {names[column]: one.keyed for column, one in spec.attributes.pseudonyms.items()}
-    return {
+    made = _Certified(spec, figures, rows)
+    sections: dict[str, Any] = {
         "verdict": "holds",
-        "unprotected": {
-            name: achieved[name]["homogeneous"]
-            for name in settings
-            if not settings[name].limited and name not in covered(spec.privacy.joint or ())
-        },
+        "unprotected": _unprotected(spec, figures),
         "tool": {"name": "tclose_spark", "version": __version__},
         "issued": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "release": {
             "name": spec.name,
-            "rows": figures["rows"],
-            "classes": figures["classes"],
-            "fingerprint": figures["fingerprint"],
+            **{key: figures[key] for key in ("rows", "classes", "fingerprint")},
             "columns": columns,
             **_form(spec, columns, figures.get("fingerprints", {})),
         },
         "counts": COUNTS if "people" not in figures else COUNTS_OF_PEOPLE,
         "input": {"rows": rows, "version": version},
-        **({"people": _people(spec, figures["people"], rows)} if "people" in figures else {}),
-        **({"earlier": figures["earlier"]} if "earlier" in figures else {}),
+        "people": _people(made),
+        "earlier": figures.get("earlier"),
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
         "guarantees": {
-            **_guarantees(
-                spec, figures["smallest_class"], achieved, spec.privacy.n is None, figures.get("people", NO_PEOPLE)
-            ),
-            **({} if spec.privacy.n is None else {"nt": _near(spec, spec.privacy.n, figures["near"])}),
-            **(
-                {"joint": _joint(spec, figures["joint"], figures.get("people", NO_PEOPLE))}
-                if "joint" in figures
-                else {}
-            ),
+            **_guarantees(spec, figures["smallest_class"], figures["attributes"], figures.get("people", NO_PEOPLE)),
+            **_given({"nt": _near(made), "joint": _joint(made)}),
         },
-        **({"risks": _risks(spec, figures["risks"])} if "risks" in figures else {}),
-        **({} if spec.attributes.weight is None else {"weights": _weights(spec.attributes.weight, figures)}),
-        **({"suppressed": _suppressed(spec, figures["suppressed"], rows)} if spec.privacy.suppression_limit else {}),
+        "risks": _risks(made),
+        "weights": _weights(made),
+        "suppressed": _suppressed(made),
         "attributes": {
-            "sensitive": {name: _sensitive(settings[name], achieved[name], hierarchies.get(name)) for name in settings},
-            "quasi_identifiers": {
-                name: {
-                    **_quasi(quasi, hierarchies.get(name), spec.aggregates.get(name), spec.release.is_exact),
-                    **figures["quasi_identifiers"][name],
-                }
-                for name, quasi in spec.attributes.quasi_identifiers.items()
-            },
+            "sensitive": _all_sensitive(made, hierarchies),
+            "quasi_identifiers": _all_quasi(made, hierarchies),
         },
-        "information": _information(figures, settings),
-        "utility": {
-            "ncp": figures["ncp"],
-            **({"ncp_unknown": OF_AGGREGATES} if spec.aggregates else {}),
-            "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
-            **_weighted_loss(spec, figures["ncp_by_quasi_identifier"]),
-            "average_class_size": figures["rows"] / figures["classes"],
-            "smallest_class": figures["smallest_class"],
-            "largest_class": figures["largest_class"],
-            "discernibility": figures["discernibility"],
-            **({"optimum": proven(spec, figures)} if "optimum" in figures else {}),
-        },
+        "information": _information(figures, spec.attributes.sensitive_attributes),
+        "utility": _utility(made),
         "evidence": {"expectations_evaluated": figures["expectations_evaluated"], "labels_checked": figures["rows"]},
         "allow_unique": list(spec.attributes.allow_unique),
-        **({"pseudonyms": pseudonyms} if pseudonyms else {}),
-        **({"profile": figures["profile"]} if "profile" in figures else {}),
+        "pseudonyms": _pseudonyms(spec) or None,
+        "profile": figures.get("profile"),
         "warnings": [
             *_of_form(spec),
             *figures["warnings"],
             *_as_they_were(figures),
-            *(_linkable(*one) for one in pseudonyms.items()),
+            *(_linkable(*one) for one in _pseudonyms(spec).items()),
         ],
+    }
+    for write in used_parts(spec, "words"):
+        sections |= write(spec, figures)
+    return _given(sections)
+
+
+class _Certified(NamedTuple):
+    """What a certificate is made from. rows: of the input."""
+
+    spec: ReleaseSpec
+    figures: Mapping[str, Any]
+    rows: int
+
+
+def _given(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections that there are."""
+    return {key: section for key, section in sections.items() if section is not None}
+
+
+def _unprotected(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The sensitive attributes without a limit, with the classes of one value."""
+    settings, limited = spec.attributes.sensitive_attributes, covered(spec.privacy.joint or ())
+    without = [name for name, one in settings.items() if not one.limited and name not in limited]
+    return {name: figures["attributes"][name]["homogeneous"] for name in without}
+
+
+def _pseudonyms(spec: ReleaseSpec) -> dict[str, str]:
+    """What the key of each published pseudonym is."""
+    names = spec.attributes.pseudonym_names
+    return {names[column]: one.keyed for column, one in spec.attributes.pseudonyms.items()}
+
+
+def _all_sensitive(made: _Certified, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    achieved = made.figures["attributes"]
+    settings = made.spec.attributes.sensitive_attributes
+    return {name: _sensitive(one, achieved[name], hierarchies.get(name)) for name, one in settings.items()}
+
+
+def _all_quasi(made: _Certified, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Any]:
+    spec, measured = made.spec, made.figures["quasi_identifiers"]
+    aggregates, exact = spec.aggregates, spec.release.is_exact
+    return {
+        name: {**_quasi(quasi, hierarchies.get(name), aggregates.get(name), exact), **measured[name]}
+        for name, quasi in spec.attributes.quasi_identifiers.items()
+    }
+
+
+def _utility(made: _Certified) -> dict[str, Any]:
+    spec, figures = made.spec, made.figures
+    return {
+        "ncp": figures["ncp"],
+        **({"ncp_unknown": OF_AGGREGATES} if spec.aggregates else {}),
+        "ncp_by_quasi_identifier": figures["ncp_by_quasi_identifier"],
+        **_weighted_loss(spec, figures["ncp_by_quasi_identifier"]),
+        "average_class_size": figures["rows"] / figures["classes"],
+        **{key: figures[key] for key in ("smallest_class", "largest_class", "discernibility")},
+        **({"optimum": proven(spec, figures)} if "optimum" in figures else {}),
     }
 
 
@@ -200,25 +225,27 @@ def proven(spec: ReleaseSpec, figures: Mapping[str, Any]) -> str | dict[str, Any
     return {"gap": 0.0, **(claim if isinstance(claim, dict) else {}), "over": "input"}
 
 
-def _people(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The people of the input, and of the smallest class."""
-    assert spec.attributes.person is not None
-    counted = {key: figures[key] for key in ("people", "most_rows", "smallest_class")}
-    return {**counted, "rows": rows, "rows_of_a_person": spec.attributes.person.rows}
+def _people(made: _Certified) -> dict[str, Any] | None:
+    """The people of the input, and of the smallest class, if they are counted."""
+    if "people" not in made.figures or made.spec.attributes.person is None:
+        return None
+    counted = {key: made.figures["people"][key] for key in ("people", "most_rows", "smallest_class")}
+    return {**counted, "rows": made.rows, "rows_of_a_person": made.spec.attributes.person.rows}
 
 
 def _guarantees(
     spec: ReleaseSpec,
     smallest: int,
     attributes: Mapping[str, Any],
-    from_whole: bool = True,
-    people: Mapping[str, Any] = NO_PEOPLE,
+    people: Mapping[str, Any],
+    from_whole: bool | None = None,
 ) -> dict[str, Any]:
     """The required and achieved figures: k of the smallest class, t and l of the worst.
 
-    from_whole: whether t limits the distance from the whole table; otherwise that distance is only measured.
-    people: what classes achieve over people, if they are counted.
+    people: what classes achieve over people, if they are counted. from_whole: whether t limits the distance from the
+    whole table; otherwise that distance is only measured.
     """
+    from_whole = spec.privacy.n is None if from_whole is None else from_whole
     k: dict[str, Any] = {"required": spec.privacy.k, "achieved": smallest}
     if "smallest_class" in people:
         k["over_people"] = {"achieved": people["smallest_class"]}
@@ -231,18 +258,22 @@ def _guarantees(
     return {"k": k, **entries_of(required, reached, people["attributes"])}
 
 
-def _near(spec: ReleaseSpec, n: int, achieved: Mapping[str, Any]) -> dict[str, Any]:
-    """(n, t)-closeness by sensitive attribute with a t."""
-    settings = spec.attributes.sensitive_attributes
-    return {name: near_entry(settings[name], n, found) for name, found in achieved.items()}
+def _near(made: _Certified) -> dict[str, Any] | None:
+    """(n, t)-closeness by sensitive attribute with a t, if it is required."""
+    settings, n = made.spec.attributes.sensitive_attributes, made.spec.privacy.n
+    if n is None:
+        return None
+    return {name: near_entry(settings[name], n, found) for name, found in made.figures["near"].items()}
 
 
-def _risks(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The risks of re-identification by adversary, with the limits that are required. Every class has k people, so
-    nobody is alone in one.
+def _risks(made: _Certified) -> dict[str, Any] | None:
+    """The risks of re-identification by adversary, with the limits that are required, if they are measured. Every class
+    has k people, so nobody is alone in one.
     """
-    required = [] if spec.privacy.risk is None else [*spec.privacy.risk.required()]
-    risks = {key: entry for key, entry in figures.items() if key != "uniques"}
+    if "risks" not in made.figures:
+        return None
+    required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]
+    risks = {key: entry for key, entry in made.figures["risks"].items() if key != "uniques"}
     for adversary in ADVERSARIES:
         if adversary in risks:
             limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
@@ -250,25 +281,28 @@ def _risks(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
     return risks
 
 
-def _weights(weight: Weight, figures: Mapping[str, Any]) -> dict[str, Any]:
+def _weights(made: _Certified) -> dict[str, Any] | None:
     """The column of weights, and the people whom the release stands for; of an unpublished one, only that there is
     one.
     """
-    if not weight.publish:
-        return {"published": False}
-    people = {key: figures["weights"][key] for key in ("total", "smallest_class", "mean_class")}
+    weight = made.spec.attributes.weight
+    if weight is None or not weight.publish:
+        return None if weight is None else {"published": False}
+    people = {key: made.figures["weights"][key] for key in ("total", "smallest_class", "mean_class")}
     rounded = {} if weight.round_to is None else {"round_to": str(weight.round_to)}
     return {"published": True, "column": weight.column, **rounded, **people}
 
 
-def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The suppressed rows, and the table that classes were compared with. If that is the input, it reveals the
-    distribution of the suppressed rows, and the entry has their figures as a class.
+def _suppressed(made: _Certified) -> dict[str, Any] | None:
+    """The suppressed rows if any may be, and the table that classes were compared with. If that is the input, it
+    reveals the distribution of the suppressed rows, and the entry has their figures as a class.
     """
-    privacy = spec.privacy
+    privacy, figures = made.spec.privacy, made.figures["suppressed"]
+    if not privacy.suppression_limit:
+        return None
     entry = {
         "rows": figures["rows"],
-        "share": figures["rows"] / rows,
+        "share": figures["rows"] / made.rows,
         "limit": float(privacy.suppression_limit),
         "limit_exact": str(privacy.suppression_limit),
         "of": privacy.of,
@@ -276,7 +310,11 @@ def _suppressed(spec: ReleaseSpec, figures: Mapping[str, Any], rows: int) -> dic
     if "attributes" not in figures:
         return entry
     certain = [name for name, achieved in figures["attributes"].items() if achieved["homogeneous"]["classes"]]
-    return {**entry, "guarantees": _guarantees(spec, figures["rows"], figures["attributes"]), "certain": certain}
+    return {
+        **entry,
+        "guarantees": _guarantees(made.spec, figures["rows"], figures["attributes"], NO_PEOPLE, True),
+        "certain": certain,
+    }
 
 
 def _sensitive(
@@ -357,12 +395,14 @@ def _information(figures: Mapping[str, Any], settings: Mapping[str, SensitiveAtt
     return found
 
 
-def _joint(spec: ReleaseSpec, achieved: Mapping[str, Any], people: Mapping[str, Any]) -> dict[str, Any]:
+def _joint(made: _Certified) -> dict[str, Any] | None:
     """The closeness of the tuples that the run file requires, by name."""
-    found, over = {}, people["attributes"]
-    for one in spec.privacy.joint or ():
+    found, over = {}, made.figures.get("people", NO_PEOPLE)["attributes"]
+    if "joint" not in made.figures:
+        return None
+    for one in made.spec.privacy.joint or ():
         counted = over[one.name]["t"] if one.name in over else None
-        entry = JOINT.entry(one.as_attribute, achieved[one.name]["t"], counted)
+        entry = JOINT.entry(one.as_attribute, made.figures["joint"][one.name]["t"], counted)
         found[one.name] = {"attributes": list(one.attributes), **entry}
     return found
 

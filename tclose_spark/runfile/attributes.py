@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from tclose_spark.runfile.brought import find_requirement, modules
+from tclose_spark.runfile.brought import find_requirement, modules, read_brought, write_brought
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.missing import MissingValues
@@ -361,16 +361,12 @@ class SensitiveAttribute(Section):
         if not isinstance(value, dict):
             return value
         kept = {key: part for key, part in value.items() if key != "t" or part is not None}
-        others = sorted(modules().keys() & kept.keys() - cls.model_fields.keys())
-        found = [find_requirement(key).settings.model_validate(kept.pop(key)) for key in others]
-        return {**kept, "brought": tuple(found)} if found else kept
+        return read_brought(kept, modules(), cls.model_fields, find_requirement)
 
     @model_serializer(mode="wrap")
     def _written(self, write: Any) -> dict[str, Any]:
         """As in the run file."""
-        written: dict[str, Any] = write(self)
-        found = zip(self.brought, written.pop("brought", ()), strict=False)
-        return {**written, **{one.key: part for one, part in found}}
+        return write_brought(self, write(self))
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:

@@ -1,5 +1,7 @@
-"""Requirements that other packages bring, by entry points of the group `tclose_spark.requirements`: the name of the key
-of a sensitive attribute, and the module that holds REQUIREMENT (or `module:NAME`).
+"""Requirements and options that other packages bring, by entry points: the name of the key in the run file, and the
+module that holds REQUIREMENT or OPTION (or `module:NAME`).
+
+The group `tclose_spark.requirements` has keys of sensitive attributes; `tclose_spark.options`, of the run file.
 """
 
 from __future__ import annotations
@@ -9,16 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.section import Section
 
-GROUP = "tclose_spark.requirements"
 
-
-class RequirementSettings(Section):
-    """The settings of such a requirement, below its key in the settings of a sensitive attribute."""
+class BroughtSettings(Section):
+    """The settings of what another package brings, below its key."""
 
     key: ClassVar[str]
     """Its name."""
@@ -33,20 +33,34 @@ class BroughtRequirement:
     judge: gives the `Judge` of a `JudgedAttribute`. words: the `Words` that report it.
     """
 
-    settings: type[RequirementSettings]
+    settings: type[BroughtSettings]
     needs: Callable[..., Any]
     judge: Callable[..., Any]
     words: Any
 
 
+@dataclass(frozen=True, kw_only=True)
+class BroughtOption:
+    """An option of a release.
+
+    settings: its section of the run file.
+    parts: by name, as `module:NAME`: `maker` and `judge`, classes that get what those of this package get, and `words`,
+        a function from the run file and the verifier's figures to keys of the certificate.
+    """
+
+    settings: type[BroughtSettings]
+    parts: Mapping[str, str]
+
+
+Brought = TypeVar("Brought", BroughtRequirement, BroughtOption)
 FOUND: dict[str, BroughtRequirement] = {}
-"""Those that run files named so far."""
+"""The requirements that run files named so far."""
 
 
 @cache
-def modules() -> Mapping[str, str]:
-    """The module of each requirement of another package, by name."""
-    return {point.name: point.value for point in entry_points(group=GROUP)}
+def modules(what: str = "requirement") -> Mapping[str, str]:
+    """The module of each requirement, or option, of another package, by name."""
+    return {point.name: point.value for point in entry_points(group=f"tclose_spark.{what}s")}
 
 
 def find_requirement(name: str) -> BroughtRequirement:
@@ -56,14 +70,50 @@ def find_requirement(name: str) -> BroughtRequirement:
         ConfigurationError: if the package that brings it is broken.
     """
     if name not in FOUND:
-        module, _, attribute = modules()[name].partition(":")
-        try:
-            found = getattr(import_module(module), attribute or "REQUIREMENT")
-        except (ImportError, AttributeError) as error:
-            raise ConfigurationError(
-                f"{name} is brought by {module}, which cannot be imported, or holds no requirement ({error})"
-            ) from None
-        if not isinstance(found, BroughtRequirement) or found.settings.key != name:
-            raise ConfigurationError(f"{name} is brought by {module}, which holds no requirement of this name")
-        FOUND[name] = found
+        FOUND[name] = _find("requirement", name, modules()[name], BroughtRequirement)
     return FOUND[name]
+
+
+def find_option(name: str) -> BroughtOption:
+    """The option of this name. Raises like `find_requirement`."""
+    return _find("option", name, modules("option")[name], BroughtOption)
+
+
+def named(place: str) -> Any:
+    """The object at `module:NAME`."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
+    module, _, attribute = place.partition(":")
+    try:
+        found = named(f"{module}:{attribute or what.upper()}")
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{name} is brought by {module}, which cannot be imported, or holds no {what} ({error})"
+        ) from None
+    if not isinstance(found, kind) or found.settings.key != name:
+        raise ConfigurationError(f"{name} is brought by {module}, which holds no {what} of this name")
+    return found
+
+
+def read_brought(
+    value: dict[str, Any], known: Mapping[str, str], own: Mapping[str, Any], find: Callable[[str], Any]
+) -> dict[str, Any]:
+    """The keys of a section, those of other packages together as `brought`. known: these; own: all others.
+
+    Raises:
+        ValueError: if the run file itself has a key of this name.
+    """
+    if "brought" in value:
+        raise ValueError("brought: unknown key")
+    others = sorted(known.keys() & value.keys() - own.keys())
+    found = tuple(find(key).settings.model_validate(value[key]) for key in others)
+    return {**{key: part for key, part in value.items() if key not in others}, "brought": found} if found else value
+
+
+def write_brought(section: Any, written: dict[str, Any]) -> dict[str, Any]:
+    """A written section with the keys of other packages as the run file has them."""
+    found = zip(section.brought, written.pop("brought", ()), strict=False)
+    return {**written, **{one.key: part for one, part in found}}

@@ -21,11 +21,14 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
     field_validator,
+    model_serializer,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
@@ -312,6 +315,21 @@ class ReleaseSpec(Section):
     """
     suggested: dict[Literal["attributes", "privacy", "method"], Any] | None = None
     """What `tclose suggest` proposed. The internal report lists what was changed after it."""
+
+    brought: SkipJsonSchema[tuple[Any, ...]] = ()
+    """The settings of options that other packages bring, whose keys these are in the run file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_options(cls, value: Any) -> Any:
+        """Reads options of other packages."""
+        return (
+            read_brought(value, modules("option"), cls.model_fields, find_option) if isinstance(value, dict) else value
+        )
+
+    @model_serializer(mode="wrap")
+    def _as_in_the_run_file(self, write: Any) -> dict[str, Any]:
+        return write_brought(self, write(self))
 
     @field_validator("suggested")
     @classmethod

@@ -9,11 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
+from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.quantities import CODES_A_DAY, FIRST, LAST, Calendar
-from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.aggregates import AggregateLabels
 from tclose_spark.table.arrays import FloatArray, HashArray, IntArray, in_order
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -21,7 +19,6 @@ from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, Labeller, NumericLabels, ranges
 from tclose_spark.table.rows import Rows
 
-NONE = np.zeros(0, dtype=np.int64)
 MOMENTS: dict[Calendar, pa.DataType] = {"date": pa.date32(), "timestamp": pa.timestamp("us", "UTC")}
 
 
@@ -131,6 +128,11 @@ def as_moments(codes: pa.Array, calendar: Calendar) -> pa.Array:
     return (codes.cast(pa.int32()) if calendar == "date" else codes).cast(MOMENTS[calendar])
 
 
+def as_published(column: pa.Array, domain: QuasiDomain) -> pa.Array:
+    """Prepared values as they are published: days and times are no codes."""
+    return as_moments(column, domain.calendar) if domain.calendar else column
+
+
 def run_starts(labels: Sequence[pa.Array]) -> IntArray:
     """The first row of each class in published rows: classes are runs of rows with equal labels."""
     new = np.zeros(len(labels[0]), dtype=bool)
@@ -151,49 +153,3 @@ def _dense_rank(keys: Sequence[IntArray]) -> IntArray:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.cumsum(new)
     return rank
-
-
-@dataclass(frozen=True)
-class LabelLimits:
-    """Limits on the coarseness of labels: classes with coarser ones are suppressed, as far as the run file allows.
-
-    limits: of each quasi-identifier, the limit if there is one, and whether it is published as two bounds.
-    most: rows of the whole table that may be suppressed for them.
-    rows: of the whole table.
-    """
-
-    limits: tuple[tuple[Coarsest | None, bool], ...]
-    most: int
-    rows: int
-
-    @staticmethod
-    def of(spec: ReleaseSpec, attributes: ResolvedAttributes) -> LabelLimits:
-        """The limits of a run. A method that suppresses rows itself uses up the allowance."""
-        return LabelLimits(
-            tuple((q.coarsest, q.bounds) for q in attributes.quasi_identifiers),
-            0 if spec.method.suppresses else spec.privacy.most_suppressed(attributes.rows),
-            attributes.rows,
-        )
-
-    def suppress(
-        self, place: IntArray, labels: Sequence[pa.Array], of_task: int
-    ) -> tuple[IntArray, list[pa.Array], IntArray]:
-        """(the places of the rows that stay and their labels, the places of suppressed rows) in a task of so many rows.
-
-        A task suppresses at most its share of the allowance. If that does not suffice it suppresses none, and the
-        release then fails its limits. Suppressed rows are whole classes, each with k rows and close, so all of them
-        together are, too.
-        """
-        room = self.most * of_task // self.rows
-        if not room or not len(place):
-            return place, list(labels), NONE
-        coarse = np.zeros(len(place), dtype=np.bool_)
-        columns = iter(labels)
-        for limit, two in self.limits:
-            parts = [next(columns) for _ in range(1 + two)]
-            if limit is not None:
-                coarse |= limit.broken(parts)
-        if not 0 < coarse.sum() <= room:
-            return place, list(labels), NONE
-        stay = pa.array(~coarse)
-        return place[~coarse], [column.filter(stay) for column in labels], place[coarse]

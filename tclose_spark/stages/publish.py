@@ -15,7 +15,19 @@ from typing import Any
 from tclose_spark.engine.sources import commit_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
-from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, LINKED, PEOPLE, PUBLIC, RECORDS, REPORT, STATE, Run
+from tclose_spark.io.run import (
+    ATOMS,
+    CERTIFICATE,
+    HISTORY,
+    LINKED,
+    MINIMALITY,
+    PEOPLE,
+    PUBLIC,
+    RECORDS,
+    REPORT,
+    STATE,
+    Run,
+)
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
@@ -28,7 +40,7 @@ from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
 
-MINIMALITY, INTERNAL_REPORT = "minimality.json", "internal_report.html"
+INTERNAL_REPORT = "internal_report.html"
 INTERNAL = (
     "classes",
     "validation",

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tclose_spark.checks.classes.weights import listed_totals
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, MINIMALITY, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -23,12 +22,20 @@ from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.observers.linked_sample import read_linked_rows
 from tclose_spark.stages.observers.released_values import public_labels
-from tclose_spark.stages.publish import INTERNAL_REPORT, MINIMALITY, list_files, require_verified
+from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
 from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
 from tclose_spark.stages.warnings import query_error_notes, query_errors
+from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
+
+PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
+    REPORT: render_report,
+    CODEBOOK: lambda certificate, figures: codebook_csv(codebook_entries(certificate, figures)),
+    CONTRACT: contract_yaml,
+}
+"""The public files that follow from the certificate and the verifier's figures."""
 
 
 def require_certifiable(state: Mapping[str, Any]) -> None:
@@ -48,9 +55,8 @@ def write_reports(
     figures = run.staged("verification.json", json.loads)
     certificate = certify(run, state, figures, run.staging)
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
-    run.staging.write(REPORT, render_report(certificate, figures))
-    run.staging.write(CODEBOOK, codebook_csv(codebook_entries(certificate, figures)))
-    run.staging.write(CONTRACT, contract_yaml(certificate, figures))
+    for name, make in PAGES.items():
+        run.staging.write(name, make(certificate, figures))
     if (earlier := state["stages"]["profile"].get("earlier")) is not None:
         history = [*earlier["releases"], history_entry(certificate)]
         run.staging.write(HISTORY, json.dumps(history, indent=1), private=True)

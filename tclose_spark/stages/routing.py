@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Plan
 from tclose_spark.stages.staging.batches import StagedColumns, read_batches, write_batch
 from tclose_spark.stages.staging.encode import Encoder
@@ -68,3 +69,22 @@ def _beside(columns: StagedColumns, held: Sequence[pa.RecordBatch]) -> pa.Table 
 def _taken(table: pa.Table, index: IntArray) -> pa.RecordBatch:
     (batch,) = table.take(pa.array(index)).combine_chunks().to_batches()
     return batch
+
+
+def passed(beside: pa.ChunkedArray) -> list[pa.Array]:
+    """The columns that traveled beside the rows."""
+    sent = list(read_batches(chunk for chunk in beside.chunks if not chunk.null_count))
+    return [column.combine_chunks() for column in pa.Table.from_batches(sent).columns] if sent else []
+
+
+def cell_places(attributes: ResolvedAttributes) -> IntArray:
+    """The place of each cell in the order of published rows: by codes, or by text if the codes follow the input's
+    frequencies, which would reveal rows that are left out.
+    """
+    keys = []
+    for a in attributes.sensitive:
+        codes = attributes.cells[:, a.column]
+        if a.order == "frequency":
+            codes = np.argsort(np.argsort([value or "" for value in a.domain.values]))[codes]
+        keys.append(codes)
+    return np.argsort(np.lexsort(keys[::-1]))

@@ -17,13 +17,14 @@ import pytest
 from strategies import make_profile
 
 from tclose_spark.checks import verifier
-from tclose_spark.checks.classes.suppressed import input_listing
-from tclose_spark.checks.verifier import Evidence, Verdict, verify_release
+from tclose_spark.checks.verifier import Verdict, verify_release
 from tclose_spark.checks.warnings import _fewest_rows
+from tclose_spark.checks.written import Evidence, WrittenRelease
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import read_rows
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.distances.ground_distances import EqualDistance
+from tclose_spark.options.suppression.judge import input_listing
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -113,8 +114,15 @@ def judge(session: Session, tmp_path_factory: pytest.TempPathFactory, monkeypatc
         known = INPUT.replace("8", f"{len(PEOPLE) + len(left):x}", 1)
         raw = known if raw == INPUT else raw
         evidence = Evidence(known, raw, fingerprint(release if written is None else written, columns))
-        profile, paths = replace(profile, fingerprint=known), (str(folder / "release"), str(folder / "classes"))
-        return verify_release(table, paths[0], spec, profile, {}, evidence, paths[1])
+        written_release = WrittenRelease(
+            release=(table, str(folder / "release")),
+            spec=spec,
+            profile=replace(profile, fingerprint=known),
+            hierarchies={},
+            evidence=evidence,
+            classes=str(folder / "classes"),
+        )
+        return verify_release(written_release)
 
     return judge_release
 

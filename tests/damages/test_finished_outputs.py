@@ -26,7 +26,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import LocalFolder
-from tclose_spark.stages import verify
+from tclose_spark.stages import verify_finished
 
 OpenRun = Callable[..., Run]
 
@@ -92,14 +92,14 @@ def test_each_field_of_the_certificate_is_compared(
     output: Path, conf: Path, open_run: OpenRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The release itself stays the same, so it is judged once."""
-    judge_once, verdicts = verify.judge, dict[str, Any]()
+    judge_once, verdicts = verify_finished.judge, dict[str, Any]()
 
     def judged(*given: Any) -> Any:
         if not verdicts:
             verdicts["of the release"] = judge_once(*given)
         return verdicts["of the release"]
 
-    monkeypatch.setattr(verify, "judge", judged)
+    monkeypatch.setattr(verify_finished, "judge", judged)
     page = output / "public/certificate.json"
     text = page.read_text()
     fields = fields_changed(json.loads(text))

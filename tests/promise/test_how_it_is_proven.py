@@ -22,6 +22,7 @@ from people import PEOPLE, read
 from promise_page import promises
 
 from tclose_spark.checks import verifier
+from tclose_spark.runfile.options import OPTIONS
 from tclose_spark.stages import anonymize
 from tclose_spark.stages.generalize import Generalizer
 from tclose_spark.table.fingerprint import Fingerprint
@@ -271,19 +272,30 @@ def reached(*modules: str) -> set[str]:
     return {module.removeprefix("tclose_spark.") for module in found}
 
 
+def parts_of_options(part: str) -> list[str]:
+    """The modules that a run imports when it uses an option."""
+    return [option.module(part) for option in OPTIONS if part in option.parts]
+
+
 def judges() -> set[str]:
-    return reached(*(f"tclose_spark.checks.{name}" for name in ("verifier", "labels.coverage", "labels.aggregates")))
+    own = ("checks.verifier", "checks.labels.coverage", "options.aggregates.check")
+    return reached(*(f"tclose_spark.{name}" for name in own), *parts_of_options("judge"))
 
 
 def makers() -> set[str]:
     paths = [path for path in (ROOT / "tclose_spark/methods").rglob("*.py") if path.name != "__init__.py"]
     methods = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths]
-    return reached("tclose_spark.stages.anonymize", "tclose_spark.stages.profile", *methods)
+    stages = ("tclose_spark.stages.anonymize", "tclose_spark.stages.profile")
+    return reached(*stages, *parts_of_options("reader"), *parts_of_options("maker"), *methods)
 
 
 @promises("The code that makes a release and the code that judges it share no line")
 def test_makers_and_judges_share_no_line_that_assigns_rows_or_writes_labels() -> None:
-    assigning = {module for module in makers() if module.startswith(("methods", "stages"))}
+    assigning = {
+        module
+        for module in makers()
+        if module.startswith(("methods", "stages")) or module.endswith((".maker", ".reader"))
+    }
     writing = {"table.labels", "table.rows", "table.aggregates", "table.hierarchies.released", "stages.generalize"}
     assert len(assigning) > 50
     assert writing <= makers()

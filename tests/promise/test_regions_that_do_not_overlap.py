@@ -15,7 +15,7 @@ from promise_releases import Finished, MakeRelease
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.disclosure.refused_cuts import MOST_PRESENT, disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
-from tclose_spark.stages.observers.refused_cuts import MOST_CLASSES, MOST_LINES
+from tclose_spark.options.observers.refused_cuts import MOST_CLASSES, MOST_LINES
 
 QUASI: dict[str, Any] = {"age": {"type": "numeric"}, "zone": {"type": "numeric"}, "edu": {"type": "numeric"}}
 METHODS: list[dict[str, Any]] = [{"name": "t_mondrian"}, {"name": "closeness_tree", "overlap": "none"}]

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from promise_page import promises
 
+from tclose_spark.options.forms.making import FormedTables
 from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE, ReleaseForm
-from tclose_spark.stages.forms import FormedTables
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.row_hash import RowHash
 from tclose_spark.table.rows import Rows

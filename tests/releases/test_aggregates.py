@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.checks.labels.aggregates import AggregateCheck, rows_without_aggregate
+from tclose_spark.options.aggregates.check import AggregateCheck, rows_without_aggregate
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, write_moment

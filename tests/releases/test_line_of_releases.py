@@ -33,7 +33,7 @@ from tclose_spark.cli.commands import app
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, SameInputError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.stages import publish
-from tclose_spark.stages.verify import verify_finished
+from tclose_spark.stages.verify_finished import verify_finished
 from tclose_spark.table.atoms import ATOMS
 from tclose_spark.table.people import hash_people, person_hash
 

@@ -27,8 +27,10 @@ from tclose_spark.methods.fragmentation import plan as fragmentation
 from tclose_spark.methods.fragmentation.settings import Fragmentation
 from tclose_spark.methods.method import ClassAssignment, GroupCounts, Plan
 from tclose_spark.methods.stack_and_deal import plan as stack_and_deal
-from tclose_spark.stages.anonymize import RELEASE, Anonymizer, _cell_places
+from tclose_spark.stages.anonymize import RELEASE, Anonymizer
 from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.release_maker import Making
+from tclose_spark.stages.routing import cell_places
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.rows import Rows
@@ -135,7 +137,10 @@ def prepare_run(run: Run, table: DataFrame, rows_per_task: int = 1000) -> tuple[
 
 
 def anonymizer_of(run: Run, staged: Staged, plan: Plan) -> Anonymizer:
-    return Anonymizer(run.spec, staged.profile, attributes_of(run, staged.profile), plan, staged.columns)
+    attributes = attributes_of(run, staged.profile)
+    return Anonymizer(
+        Making(spec=run.spec, profile=staged.profile, attributes=attributes, plan=plan, columns=staged.columns)
+    )
 
 
 def table_of(anonymizer: Anonymizer, files: DataFrame, name: str = RELEASE) -> DataFrame:
@@ -398,6 +403,6 @@ def test_rows_are_in_no_order_of_the_input_s_frequencies() -> None:
     cells = np.array([[0, 1], [1, 0], [1, 1], [2, 0], [3, 0]])
     listed = SimpleNamespace(column=1, domain=SimpleNamespace(values=("b", "a")), order=None)
     of = [SimpleNamespace(column=0, domain=domain, order=order) for order in ("frequency", "value")]
-    by_text, by_code = (_cell_places(SimpleNamespace(sensitive=(one, listed), cells=cells)) for one in of)  # type: ignore[arg-type]
+    by_text, by_code = (cell_places(SimpleNamespace(sensitive=(one, listed), cells=cells)) for one in of)  # type: ignore[arg-type]
     assert by_text.tolist() == [4, 0, 1, 3, 2]  # missing, 1000, 300, 400
     assert by_code.tolist() == [0, 1, 2, 3, 4]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tclose_spark.measures.loss.coarseness import Coarsest
-from tclose_spark.stages.generalize import LabelLimits
+from tclose_spark.options.suppression.limits import LabelLimits
 
 PLACE = np.array([4, 2, 0, 7, 6])
 LABELS = [pa.array([20, 20, 40, 40, 50]), pa.array([30, 30, 44, 44, 90]), pa.array(["f", "f", "*", "*", "m"])]

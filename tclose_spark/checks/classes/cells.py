@@ -3,7 +3,7 @@
 An adversary with several releases intersects the classes of one with those of another, and knows who arrived later or
 left. Cells are the smallest groups of people that can result. They are judged like classes: k people, and each t and l
 of the sensitive values that the first release with these people has of them, against the distribution of that release.
-So a line of releases (see `checks.atoms`) holds: its cells are unions of atoms that one release published first.
+So a line of releases (see `options.lines.atoms`) holds: its cells are unions of atoms that one release published first.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from tclose_spark.engine.tables import map_batches
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.measures.loss.information_loss import LabelLoss
+from tclose_spark.requirements.criterion import Criterion
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import columns_of, fields_of
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
@@ -68,6 +69,14 @@ class ClassMeasure(Protocol):
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """The columns, one row for each class."""
+        ...
+
+
+class RequiredMeasure(ClassMeasure, Protocol):
+    """Columns of which something is required."""
+
+    def criteria(self, k: int | None) -> Sequence[Criterion]:
+        """Of every class. k: the least size of a class, if there is one."""
         ...
 
 

@@ -24,9 +24,10 @@ from tclose_spark.checks.classes.partial_figures import BILLIONTHS, FigureReques
 from tclose_spark.checks.classes.people import JudgedPeople
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import Criterion, Guarantee, WorstClass
 from tclose_spark.requirements.judge import JudgedAttribute
-from tclose_spark.requirements.registry import criteria_of
+from tclose_spark.requirements.registry import columns_of, criteria_of, fields_of
 from tclose_spark.requirements.size import SizeJudge
 from tclose_spark.table.arrays import FloatArray, Mapper
 
@@ -91,11 +92,12 @@ class ClassFigures:
     @property
     def broken(self) -> list[Guarantee]:
         """The guarantees that do not hold."""
-        return [g for g in self.guarantees if not g.holds]
+        return [g for g in (*self.guarantees, *self.more) if not g.holds]
 
     def of(self, measure: str, attribute: str | None = None) -> Guarantee | None:
         """The guarantee of this measure, if there is one."""
-        return next((g for g in self.guarantees if (g.measure, g.attribute) == (measure, attribute)), None)
+        every = (*self.guarantees, *self.more)
+        return next((g for g in every if (g.measure, g.attribute) == (measure, attribute)), None)
 
 
 @dataclass(frozen=True)
@@ -132,12 +134,23 @@ def class_figures(
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
 
-def figures_of_class(
-    class_: pa.RecordBatch, k: int, attributes: Sequence[JudgedAttribute], people: JudgedPeople | None = None
+def figures_of_suppressed(
+    rows: int,
+    k: int,
+    attributes: Sequence[JudgedAttribute],
+    marginals: Mapping[str, Histograms],
+    people: JudgedPeople | None = None,
+    of_people: Sequence[pa.Array] = (),
 ) -> ClassFigures:
-    """The figures of one row of a class table, without losses."""
+    """The figures of the suppressed rows as one class, with the guarantees of every class and without losses.
+
+    marginals: see `Classes`. people, of_people: if they are counted, what is required of them, and its columns.
+    """
+    fields = [*fields_of(attributes), *([] if people is None else people.fields())]
+    measured = zip((name for name, _ in fields), (*columns_of(attributes, marginals), *of_people), strict=True)
+    columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [rows], **dict(measured)}
     request = _request(k, [], attributes, [], [], people)
-    return _assemble(request, request.partial(class_), 0, 0)
+    return _assemble(request, request.partial(pa.RecordBatch.from_pydict(columns)), 0, 0)
 
 
 def _partial(request: FigureRequest) -> Mapper:

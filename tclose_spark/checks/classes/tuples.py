@@ -64,6 +64,10 @@ class TupleCloseness:
             unit=2 * int(self.counts.sum()),
         )
 
+    def criteria(self, k: int | None) -> list[ExactCriterion]:
+        """See ClassMeasure."""
+        return [self.criterion]
+
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         return [(f"tuples{self.several}_emd", pa.float64()), (f"tuples{self.several}_numerator", EXACT)]

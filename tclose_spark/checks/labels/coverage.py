@@ -154,3 +154,14 @@ class Coverage:
         inside = ~absent & ~missing & (low[which] <= numbers) & (numbers <= high[which])
         result: BoolArray = whole | (missing & absent) | inside
         return result
+
+
+def uncovered(
+    coverages: Sequence[Coverage], bounds: Sequence[bool], raw: Sequence[pa.Array], published: Sequence[pa.Array]
+) -> int:
+    """The number of rows with a label that does not cover its raw value. bounds: whether a label is two columns."""
+    result = np.ones(len(raw[0]), dtype=bool)
+    columns = iter(published)
+    for coverage, two, values in zip(coverages, bounds, raw, strict=True):
+        result &= coverage.holds(values, [next(columns) for _ in range(1 + two)])
+    return int(np.count_nonzero(~result))

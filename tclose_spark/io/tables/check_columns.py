@@ -44,6 +44,7 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
     )
     if weight is not None and not weight.publish:
         problems += _unpublished_problems(schema, "weight", weight.column, "text or numbers")
+    problems += _text_problems(schema, attributes)
     if problems:
         raise InputError("\n".join(problems))
 
@@ -111,6 +112,18 @@ def _unpublished_problems(schema: pa.Schema, role: str, column: str, expected: s
         yield f"{key}: the input has several columns of this name but for case; rename them"
     elif is_unsupported(schema.field(column).type) or why_unreadable(schema.field(column)):
         yield f"{key} is of type {type_name(schema.field(column))}; expected {expected}"
+
+
+def _text_problems(schema: pa.Schema, attributes: Attributes) -> Iterator[str]:
+    """The problems of columns with text options that are not text."""
+    for role in ("quasi_identifiers", "sensitive_attributes"):
+        for name, settings in getattr(attributes, role).items():
+            at = schema.get_field_index(name)
+            if settings.text is not None and at >= 0 and not pa.types.is_string(schema.field(at).type):
+                yield (
+                    f"attributes.{role}.{name}.text: the column is of type {type_name(schema.field(at))}; expected "
+                    "text, or no such key"
+                )
 
 
 def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bool]], str] | None:

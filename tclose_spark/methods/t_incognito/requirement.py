@@ -157,7 +157,7 @@ class Suppression:
     """The limit of suppression, and the requirements of released and suppressed rows.
 
     Groups that are not classes are suppressed, if they are few enough. If the input's distribution is public, so is
-    that of the suppressed rows, which must therefore form a class (`checks.classes.suppressed`). If they do not,
+    that of the suppressed rows, which must therefore form a class (`options.suppression.judge`). If they do not,
     the smallest classes are suppressed too, until they do. ARX does not require this.
 
     requirement: of every class.

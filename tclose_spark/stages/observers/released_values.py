@@ -170,10 +170,3 @@ def public_labels(
         else ReleasedHierarchy.of(built[name][0], tree, public[name].leaf_set - {MISSING_LEAF}, built[name][1]).in_place
         for name, tree in trees.items()
     }
-
-
-def restrict(assigned: ClassAssignment, place: IntArray) -> ClassAssignment:
-    """The assignment of the rows at these places."""
-    stay = np.isin(assigned.here, place)
-    regions = None if assigned.regions is None else assigned.regions[:, :, stay]
-    return replace(assigned, here=assigned.here[stay], classes=assigned.classes[stay], regions=regions)

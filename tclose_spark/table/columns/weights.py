@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ MILLIONTHS = 10**6
 """The unit in which weights are summed, as integers: a sum of doubles depends on its order."""
 MOST_WEIGHT = 10**9  # of a row
 MOST_PEOPLE = 10**12  # of a table: nine times as many would be the largest sum in MILLIONTHS
+MOST_TOTALS = 20  # values of a sensitive attribute whose totals are listed
 NUMBER = QuasiIdentifier(type="numeric")
 
 
@@ -66,3 +69,13 @@ def rounded_away(column: pa.Array, step: Fraction) -> BoolArray:
 
 def _texts(column: pa.Array) -> pa.Array:
     return pc.ascii_trim_whitespace(as_text(plain(column)))
+
+
+def listed_totals(totals: Mapping[str | None, int]) -> list[dict[str, Any]]:
+    """The MOST_TOTALS values (`value`, None is missing) with most `people`, and last the others as one entry with their
+    number `others`. totals: by value, in MILLIONTHS.
+    """
+    ranked = sorted(totals.items(), key=lambda one: (-one[1], one[0] is None, one[0] or ""))
+    listed: list[dict[str, Any]] = [{"value": value, "people": n / MILLIONTHS} for value, n in ranked[:MOST_TOTALS]]
+    others = ranked[MOST_TOTALS:]
+    return [*listed, {"others": len(others), "people": sum(n for _, n in others) / MILLIONTHS}] if others else listed

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tclose_spark.checks.classes import weights
-from tclose_spark.checks.classes.weights import listed_totals, release_weights
+from tclose_spark.options.weights.judge import release_weights
+from tclose_spark.table.columns import weights
+from tclose_spark.table.columns.weights import listed_totals
 
 ROWS = [("[20, 29]", "flu", 1.5), ("[20, 29]", None, 2.0), ("[30, 39]", "flu", 10.25), ("[30, 39]", "gout", 0.0)]
 

@@ -14,13 +14,13 @@ from tclose_spark.requirements.judge import Judge, JudgedAttribute, bounded
 from tclose_spark.requirements.planning import Cap, Needs
 from tclose_spark.requirements.words import Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
-from tclose_spark.runfile.brought import BroughtRequirement, RequirementSettings
+from tclose_spark.runfile.brought import BroughtRequirement, BroughtSettings
 from tclose_spark.table.domains import SensitiveDomain
 
 MEASURE = "rows of one value"
 
 
-class AtMost(RequirementSettings):
+class AtMost(BroughtSettings):
     """Its section of a run file."""
 
     key: ClassVar[str] = "at_most"

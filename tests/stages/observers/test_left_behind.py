@@ -22,9 +22,9 @@ from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.measures.disclosure.refused_cuts import disclosed_by_refusal, rows_below_cuts
 from tclose_spark.measures.distances.ground_distances import EqualDistance
-from tclose_spark.stages.observers import minimality
-from tclose_spark.stages.observers.minimality import Groups, MinimalityCounter, Scale, merge_counts
-from tclose_spark.stages.verify import mechanism_record
+from tclose_spark.options.mechanism.judge import MechanismJudge
+from tclose_spark.options.observers import minimality
+from tclose_spark.options.observers.minimality import Groups, MinimalityCounter, Scale, merge_counts
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.labels import MISSING, encode_numbers
 
@@ -66,7 +66,9 @@ def test_who_is_left_in_wide_classes_is_what_was_too_much(make_run: MakeRun, met
     assert worst["narrow"] < 0.35 < worst["whole"] < worst["true"]
     said: list[str] = []
     run.announce = said.append
-    told = mechanism_record(run)
+    told: dict[str, Any] = {}
+    MechanismJudge(run.spec).record(run, told)
+    told = told["minimality"]
     assert told["worst"]["true"] == worst["true"]
     for text in (*said, json.dumps(told)):  # figures and names of columns, no values
         assert "zip A" not in text

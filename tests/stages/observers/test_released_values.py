@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tclose_spark.engine.spark.tables import spark_schema
 from tclose_spark.methods.method import ClassAssignment
 from tclose_spark.stages.observers import released_values
-from tclose_spark.stages.observers.released_values import PublicNames, note_values, read_values, restrict
+from tclose_spark.stages.observers.released_values import PublicNames, note_values, read_values
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, NumericLabels
@@ -64,8 +64,8 @@ def test_regions_end_at_the_released_values_in_them(codes: list[int], data: st.D
     rows, settled = settled_rows(np.array(codes))
     some = st.lists(st.sampled_from(range(len(codes))), min_size=1, unique=True)
     place = np.array(data.draw(some))  # in the order of classes, not of rows
-    names = PublicNames(quasi=(), ends={0: noted(rows, restrict(settled, place))}, hierarchies={}, differs=True)
-    shrunk = names.shrink(restrict(settled, place))
+    names = PublicNames(quasi=(), ends={0: noted(rows, settled.restricted(place))}, hierarchies={}, differs=True)
+    shrunk = names.shrink(settled.restricted(place))
     assert shrunk.regions is not None
     for row, (low, high) in zip(shrunk.here.tolist(), shrunk.regions[:, 0].T.tolist(), strict=True):
         alike = [codes[i] for i in place if codes[i] // WIDTH == codes[row] // WIDTH]

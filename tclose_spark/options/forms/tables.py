@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.figures import ClassesAndRows
 from tclose_spark.checks.classes.tallies import ClassTally, start_of_last_class, tally_schema
 from tclose_spark.checks.labels.loss import published_columns
 from tclose_spark.checks.released import DamagedFileError, ReleasedRows, read_released
+from tclose_spark.checks.written import WrittenTable
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, union
-from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE
+from tclose_spark.runfile.release_form import COUNT, RELEASE
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray, Mapper
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.fingerprint import Fingerprint
 
 UNEQUAL = "a class has more rows in one table than in another"
-WrittenTable = tuple[Table, str]
-"""A table, and the folder of its files."""
-GROUP_OF_ROWS = JudgedQuasi(
-    GROUP,
-    (GROUP,),
-    LabelLoss(numeric=False, span=Fraction(0), distinct=0, hierarchy=None, sets=False),
-    covers=False,
-)
-"""The number of a class in place of labels. It covers no values."""
 
 
 @dataclass(frozen=True)
@@ -81,24 +69,6 @@ def read_formed(release: WrittenTable, tables: Mapping[str, WrittenTable], spec:
     places = [[], *([*map(sensitive.index, block)] for block in blocks.values())]
     coupled = couple([rows.tallies for rows in found.values()], len(key), places)
     return FormedRows(coupled, found, [*parts])
-
-
-def not_in_classes(
-    rows: FormedRows, recorded: Mapping[str, str], homogeneous: Mapping[str, ClassesAndRows]
-) -> Iterator[str]:
-    """A line on each part of the rows that is not that of the input in these classes, and on each sensitive attribute
-    of which a class has one value. recorded: the fingerprints of the raw rows' parts. homogeneous: by attribute.
-    """
-    for name, found in rows.projections.items():
-        if str(found) != recorded.get(name):
-            what = "quasi-identifiers" if name == RELEASE else "sensitive values"
-            yield f"{name}: the {what} of the classes are not those of the input's rows in them"
-    for name, one in homogeneous.items():
-        if one.classes:
-            yield (
-                f"{name}: {one.classes} classes ({one.rows} rows) have one value, which is certain for everybody in "
-                "them, and exact quasi-identifiers say who that is; lower t, require l, or use generalization"
-            )
 
 
 def couple(tallies: Sequence[Table], labels: int, places: Sequence[Sequence[int]]) -> Table:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.population import weights_by
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches
-from tclose_spark.table.columns.weights import MILLIONTHS
+from tclose_spark.table.columns.weights import MILLIONTHS, listed_totals
 
-MOST_TOTALS = 20  # values of a sensitive attribute whose totals are listed
 LEAST = pa.schema([("weight", pa.int64()), ("total", pa.int64()), ("classes", pa.int64())])
+
+
+class WeightsJudge(ReleaseJudge):
+    """Reports the people whom the rows stand for."""
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        weight = self.spec.attributes.published_weight
+        if weight is not None:
+            figures["weights"] = release_weights(release.table, release.labels, release.names, weight)
+        return ()
 
 
 def release_weights(table: Table, labels: Sequence[str], sensitive: Sequence[str], weight: str) -> dict[str, Any]:
@@ -39,16 +49,6 @@ def release_weights(table: Table, labels: Sequence[str], sensitive: Sequence[str
         "mean_class": total / MILLIONTHS / classes,
         "totals": totals,
     }
-
-
-def listed_totals(totals: Mapping[str | None, int]) -> list[dict[str, Any]]:
-    """The MOST_TOTALS values (`value`, None is missing) with most `people`, and last the others as one entry with their
-    number `others`. totals: by value, in MILLIONTHS.
-    """
-    ranked = sorted(totals.items(), key=lambda one: (-one[1], one[0] is None, one[0] or ""))
-    listed: list[dict[str, Any]] = [{"value": value, "people": n / MILLIONTHS} for value, n in ranked[:MOST_TOTALS]]
-    others = ranked[MOST_TOTALS:]
-    return [*listed, {"others": len(others), "people": sum(n for _, n in others) / MILLIONTHS}] if others else listed
 
 
 def _least(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tclose_spark.runfile.release_form import COUNT, GROUP, RELEASE, ReleaseForm
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.generalize import as_moments, raw_type, run_starts
+from tclose_spark.stages.generalize import as_published, raw_type, run_starts
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.fingerprint import Fingerprint, content_hash, spread
@@ -43,10 +43,8 @@ class FormedTables:
     keys: tuple[RowHash, ...]
 
     @staticmethod
-    def of(spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str) -> FormedTables | None:
-        """Those of a run; None if its release is one table of labels."""
-        if spec.release.is_plain:
-            return None
+    def of(spec: ReleaseSpec, quasi: tuple[QuasiDomain, ...], cells: IntArray, secret: str) -> FormedTables:
+        """Those of a run."""
         names, beside = [*spec.attributes.sensitive_attributes], len(spec.attributes.beside)
         blocks = {table: [*map(names.index, block)] for table, block in spec.release.blocks(names).items()}
         columns = {RELEASE: len(quasi) + beside} | {table: len(block) for table, block in blocks.items()}
@@ -89,10 +87,7 @@ class FormedTables:
 
     def exact(self, raw: Columns) -> list[pa.Array]:
         """Prepared quasi-identifiers as they are published: days and times are no codes."""
-        return [
-            as_moments(column, domain.calendar) if domain.calendar else column
-            for column, domain in zip(raw, self.quasi, strict=True)
-        ]
+        return [*map(as_published, raw, self.quasi)]
 
     def tables(self, labels: Columns, values: Columns, cell: IntArray) -> dict[str, list[pa.Array]]:
         """The columns of all tables, from rows in published order with their labels, or what `number` gives."""

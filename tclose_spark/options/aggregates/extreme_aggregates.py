@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.checks.labels.aggregates import AggregateCheck
 from tclose_spark.engine.protocol import Session
 from tclose_spark.engine.tables import task_sum
+from tclose_spark.options.aggregates.check import AggregateCheck
 from tclose_spark.stages.generalize import run_starts
 from tclose_spark.table.dictionaries import decoded
 from tclose_spark.table.domains import Profile

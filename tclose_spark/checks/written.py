@@ -1,0 +1,120 @@
+"""What a verification reads: the files of a release, and what its run recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import read_delta, schema_of
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.io.run import Run
+from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.tables.delta_log import require_plain_table
+from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+
+WrittenTable = tuple[Table, str]
+"""A table, and the folder of its files."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The fingerprints that the run recorded: of its input, and of both sides of its write (see `table.fingerprint`).
+
+    more: what else the run recorded of the write.
+    """
+
+    input: str
+    raw: str
+    published: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(stages: Mapping[str, Any]) -> Evidence:
+        """What the records of the stages have."""
+        written = stages["anonymize"]["written"]
+        return Evidence(stages["profile"]["input"]["fingerprint"], written["raw"], written["published"], written)
+
+    @property
+    def left_out(self) -> int:
+        """How many rows were read and not published."""
+        return Fingerprint.parse(self.raw).rows - Fingerprint.parse(self.published).rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFiles:
+    """The files of a run, staged or finished. public: the folder of the release. stages: their records."""
+
+    run: Run
+    public: Folder
+    stages: Mapping[str, Any]
+
+    @property
+    def internal(self) -> Folder:
+        """The folder of the evidence."""
+        return self.run.staging if self.public is self.run.staging else self.run.internal
+
+    @property
+    def versions(self) -> Mapping[str, Any]:
+        """The readable versions of the release's table, and the commits of its log."""
+        one = {"readable": [0], "commits": 1}
+        several = self.run.spec.output.keep_versions > 1
+        versions: Mapping[str, Any] = self.stages["anonymize"].get("versions", one) if several else one
+        return versions
+
+    @property
+    def earlier(self) -> Mapping[str, Any] | None:
+        """What the profile recorded of the release that this one continues."""
+        earlier: Mapping[str, Any] | None = self.stages["profile"].get("earlier")
+        return earlier
+
+    def released(self, name: str, *versions: Any) -> WrittenTable:
+        """A table of the public folder. versions: the commits and readable versions of its log, if it has several.
+
+        Raises:
+            GuaranteeError: if it holds more than its rows.
+        """
+        require_plain_table(self.public, name, *versions)
+        table = read_delta(self.run.session, self.public.path(name))
+        require_plain_parquet(self.public, parts_of(self.public, name), schema_of(table))
+        return table, self.public.path(name)
+
+    def evidence(self, name: str) -> Table:
+        """A table of the evidence.
+
+        Raises:
+            GuaranteeError: if it is missing.
+        """
+        if not self.internal.exists(name):
+            raise GuaranteeError(f"{self.internal.path(name)} is missing")
+        return read_delta(self.run.session, self.internal.path(name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenRelease:
+    """A written release.
+
+    release: its table, and the folder that holds the table's files and no others.
+    profile: the input's rows and values, with which the release must agree.
+    hierarchies: by column. classes: the path of the class table that the verification writes.
+    files: of its run; None if there is the table alone.
+    """
+
+    release: WrittenTable
+    spec: ReleaseSpec
+    profile: Profile
+    hierarchies: Mapping[str, Hierarchy]
+    evidence: Evidence
+    classes: str
+    files: RunFiles | None = None
+
+    @property
+    def run_files(self) -> RunFiles:
+        """The files of its run."""
+        assert self.files is not None
+        return self.files

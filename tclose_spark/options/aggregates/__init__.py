@@ -1,0 +1,1 @@
+"""Aggregates of classes in place of labels."""

@@ -1,0 +1,1 @@
+"""Several sensitive attributes together: `privacy.joint`, and what their tuples reveal."""

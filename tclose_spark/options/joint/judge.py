@@ -1,0 +1,54 @@
+"""Several sensitive attributes together: the tuples that must be close (`privacy.joint`), and what all reveal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tclose_spark.checks.classes.class_table import RequiredMeasure
+from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, growing_tuples, joint_attributes
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
+from tclose_spark.checks.release_figures import reached
+from tclose_spark.measures.distances.least import least_distance
+from tclose_spark.requirements.judge import JudgedAttribute
+
+
+class JointJudge(ReleaseJudge):
+    """growing: the tuples of the first attribute, of the first two, and so on. alone: see `count_alone`.
+
+    Blocks that are published apart have no tuples.
+    """
+
+    growing: list[TupleCloseness]
+    alone: list[dict[str, object]]
+
+    def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
+        with judgeable():
+            return joint_attributes(release.tuple_counts, release.attributes, self.spec.privacy.joint or ())
+
+    def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
+        counts = None if self.spec.release.together else release.tuple_counts
+        self.growing = growing_tuples(counts, release.attributes)
+        return [*self.growing]
+
+    def measure(self, release: JudgedRelease) -> None:
+        together, labels = self.spec.release.together, len(release.labels)
+        self.alone = [] if together else count_alone(release.tallies, labels, release.names, release.tuple_counts)
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        """How far tuples are from the table's in the farthest class, beside the least that any class of its size can
+        reach.
+        """
+        if self.spec.privacy.joint:
+            figures["joint"] = {a.name: reached(release.figures, a) for a in release.more_attributes}
+        if self.growing:
+            figures["tuples"] = []
+        for one in self.growing:
+            found = release.figures.of(one.criterion.measure, one.criterion.attribute)
+            assert found is not None
+            least = str(least_distance(one.counts, found.size or 1))
+            emd = {"emd": str(found.achieved), "size": found.size, "least": least}
+            figures["tuples"].append({"attributes": list(one.names), **emd})
+        if self.alone:
+            figures["alone"] = self.alone
+        return ()

@@ -1,0 +1,1 @@
+"""Lines of releases: each continues the one before it, and people who stay keep their atom."""

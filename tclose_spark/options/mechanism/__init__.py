@@ -1,0 +1,1 @@
+"""The record of what the choices of the method reveal."""

@@ -1,0 +1,1 @@
+"""What the choices of the method reveal, counted while labels are written."""

@@ -1,0 +1,70 @@
+"""Whether classes hold over people, whose rows are in `internal/people`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tclose_spark.checks.classes.class_table import RequiredMeasure
+from tclose_spark.checks.classes.figures import ClassFigures
+from tclose_spark.checks.classes.people import JudgedPeople, expect_people
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
+from tclose_spark.checks.release_figures import reached
+from tclose_spark.checks.released_people import ReleasedPeople, released_people
+from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.engine.protocol import Table
+from tclose_spark.io.run import PEOPLE
+from tclose_spark.requirements.criterion import OVER_PEOPLE
+from tclose_spark.requirements.expectation import Expectation
+from tclose_spark.runfile.people import Person
+
+
+class PeopleJudge(ReleaseJudge):
+    """table: `internal/people`. whose: what was tallied of it. required: what is required of the people of classes."""
+
+    table: Table
+    whose: ReleasedPeople
+    required: JudgedPeople
+
+    @property
+    def _person(self) -> Person:
+        assert self.spec.attributes.person is not None
+        return self.spec.attributes.person
+
+    def open(self, written: WrittenRelease) -> None:
+        self.table = written.run_files.evidence(PEOPLE)
+
+    def private(self) -> Iterable[str]:
+        return [self._person.column]
+
+    def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
+        whose = release.held.enter_context(released_people(self.table, release.labels, release.names))
+        assert whose is not None
+        self.whose = whose
+        self.required = self.whose.judged(release.judged, release.left.rows > 0 and self.spec.privacy.of == "input")
+        self.whose.require_rows(release.rows.fingerprint, release.written.evidence.more.get("people"))
+        return [self.required]
+
+    def tallies(self) -> Table:
+        return self.whose.tallied.classes
+
+    def left_out_class(self, release: JudgedRelease) -> ClassFigures:
+        return self.whose.suppressed_class(self.spec.privacy.k, release.attributes, self.required)
+
+    def problems(self, release: JudgedRelease) -> Iterator[str]:
+        yield from self.whose.apart() if self._person.rows == "together" else ()
+
+    def expectations(self, release: JudgedRelease) -> list[Expectation]:
+        return expect_people(self.spec.privacy.k, release.judged)
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        """The people of the input, and what classes achieve over people."""
+        smallest = release.figures.of(f"k-anonymity{OVER_PEOPLE}")
+        assert smallest is not None
+        figures["people"] = {
+            "people": sum(self.whose.sizes.values()),
+            "most_rows": max(self.whose.sizes),
+            "smallest_class": smallest.achieved,
+            "attributes": {a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged},
+        }
+        return ()

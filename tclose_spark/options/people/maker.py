@@ -1,0 +1,39 @@
+"""Writes `internal/people`: every row as it is published, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.io.run import PEOPLE
+from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.runfile.release_form import RELEASE
+from tclose_spark.stages.release_maker import ReleaseMaker, Tables, TaskPart
+from tclose_spark.table.fingerprint import Fingerprint
+from tclose_spark.table.people import PERSON
+
+ROWS, DIGEST = "people_rows", "people_digest"
+
+
+class PeopleMaker(ReleaseMaker):
+    """PEOPLE has every row: the released columns, PERSON, and SUPPRESSED."""
+
+    sums = (ROWS, DIGEST)
+
+    def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
+        return {**tables, PEOPLE: pa.schema([*tables[RELEASE], (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])}
+
+    def keys(self, part: TaskPart) -> list[pa.Array]:
+        return [pa.array(part.rows.person)]
+
+    def tables(self, part: TaskPart, made: Tables) -> None:
+        made[PEOPLE] = [*part.published, pa.array(part.rows.person), part.left_out]
+
+    def add_up(self, part: TaskPart, made: Tables) -> list[int]:
+        found = Fingerprint.of(made[PEOPLE])
+        return [found.rows, found.digest]
+
+    def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
+        return {"people": str(Fingerprint(sums[ROWS], sums[DIGEST]))}

@@ -1,0 +1,39 @@
+"""The risk of re-identification in the population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
+from tclose_spark.options.population.listed import opened_population
+from tclose_spark.runfile.population import THRESHOLD
+
+
+class PopulationJudge(ReleaseJudge):
+    """risks: once they are measured."""
+
+    risks: PopulationRisks
+
+    def measure(self, release: JudgedRelease) -> None:
+        privacy, files = self.spec.privacy, release.written.files
+        listed = None if files is None else release.held.enter_context(opened_population(files.run))
+        self.risks = measure_risks(
+            release.classes,
+            "size" if self.spec.attributes.person is None else "people",
+            privacy.population,
+            THRESHOLD if privacy.risk is None else privacy.risk.threshold,
+            release.quasi,
+            release.written.hierarchies,
+            table=release.table,
+            listed=listed,
+            what="privacy.population",
+        )
+
+    def problems(self, release: JudgedRelease) -> Iterator[str]:
+        yield from () if self.spec.privacy.risk is None else self.risks.broken(self.spec.privacy.risk)
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        figures["risks"] = self.risks.to_json()
+        return ()

@@ -1,0 +1,1 @@
+"""Rules of regulators that a release is checked for."""

@@ -1,0 +1,1 @@
+"""Pseudonyms: keyed hashes in place of direct identifiers."""

@@ -1,0 +1,1 @@
+"""(n, t)-closeness."""

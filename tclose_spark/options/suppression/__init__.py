@@ -1,0 +1,1 @@
+"""Rows that a release leaves out."""

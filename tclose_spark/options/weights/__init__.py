@@ -1,0 +1,1 @@
+"""Published weights of a survey."""

@@ -1,0 +1,196 @@
+"""The maker's side of an option: what it adds to the tables of a release, and to what is observed of their write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tclose_spark.engine.protocol import Session
+from tclose_spark.io.run import Run
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
+from tclose_spark.methods.method import ClassAssignment, Plan
+from tclose_spark.runfile.options import used_parts
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.generalize import Generalizer
+from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint, content_hash
+from tclose_spark.table.rows import Rows
+
+Tables = dict[str, list[pa.Array]]
+"""The columns of each table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """What a release is made from."""
+
+    spec: ReleaseSpec
+    profile: Profile
+    attributes: ResolvedAttributes
+    plan: Plan
+    columns: StagedColumns
+    secret: str = ""
+
+    def generalizer(self, quasi: Sequence[ResolvedQuasi]) -> Generalizer:
+        """Makes the labels of these quasi-identifiers."""
+        return Generalizer.of(quasi, self.spec.aggregates, self.spec.method.promises_disjoint)
+
+
+@dataclass(kw_only=True)
+class TaskWork:
+    """The rows of a task.
+
+    ordered: with their cells numbered in the order of published rows. beside: the insensitive columns.
+    place, labels: of released rows in published order, and their published columns.
+    left_out: the places of rows that are not released.
+    group: the numbers of the classes of the released rows, if these are published.
+    """
+
+    rows: Rows
+    ordered: Rows
+    passing: list[pa.Array]
+    beside: Sequence[pa.Array]
+    assigned: ClassAssignment
+    place: IntArray
+    labels: list[pa.Array]
+    left_out: IntArray
+    group: pa.Array | None = None
+
+    def label(self, generalizer: Generalizer, assigned: ClassAssignment) -> None:
+        """Orders and labels the assigned rows."""
+        here = assigned.here
+        self.place, self.labels = here, []
+        if len(here):
+            ties = [content_hash([column.take(pa.array(here)) for column in self.beside])] if self.beside else []
+            rows = self.ordered.take(here)
+            order, self.labels = generalizer.publish(rows, assigned.classes, ties, assigned.regions)
+            self.place = here[order]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPart:
+    """The released rows of a task in published order, or those that are not released.
+
+    labels: None for these. label_columns: how many columns they are. nothing: of rows without labels, as many columns.
+    raw, values: prepared quasi-identifiers; sensitive and other values.
+    group: see TaskWork.
+    """
+
+    rows: Rows
+    labels: list[pa.Array] | None
+    label_columns: int
+    nothing: list[pa.Array]
+    raw: list[pa.Array]
+    values: list[pa.Array]
+    group: pa.Array | None
+
+    @property
+    def published(self) -> list[pa.Array]:
+        """The released columns; without labels of rows that are not released."""
+        return [*(self.nothing if self.labels is None else self.labels), *self.values]
+
+    @property
+    def left_out(self) -> pa.Array:
+        """Whether each row is not released."""
+        return pa.array(np.full(len(self.rows), self.labels is None))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The fingerprints of all raw rows and of the released rows, the method's figures, and what else is recorded."""
+
+    raw: Fingerprint
+    published: Fingerprint
+    method: dict[str, Any]
+    more: Mapping[str, Any]
+
+    @property
+    def left_out(self) -> int:
+        """The number of rows that are not released."""
+        return self.raw.rows - self.published.rows
+
+
+class ReleaseMaker:
+    """The hooks that `write_release` and `Anonymizer` call, in this order. Each adds nothing by default. Tasks get the
+    maker as it is after `begin`.
+
+    sums: names of what tasks add up.
+    arranges: whether `arrange` does anything.
+    wrong: what is wrong with a published value, in words, if `unlike` counts it.
+    """
+
+    sums: tuple[str, ...] = ()
+    arranges = False
+    wrong = ""
+
+    def __init__(self, making: Making) -> None:
+        self.making, self.spec = making, making.spec
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What tasks get: nothing of `making`, which has the secret and grows with the table's values."""
+        return {name: part for name, part in vars(self).items() if name != "making"}
+
+    def quasi(self, quasi: tuple[ResolvedQuasi, ...]) -> tuple[ResolvedQuasi, ...]:
+        """The quasi-identifiers whose labels cover the values."""
+        return quasi
+
+    def begin(self, session: Session) -> None:
+        """Begins to count what tasks observe."""
+
+    def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
+        """The tables with those of the option. labels: how many columns of `release` these are, which come first."""
+        return tables
+
+    def cell_order(self, places: IntArray) -> IntArray:
+        """The place of each cell in the order of published rows."""
+        return places
+
+    def assign(self, work: TaskWork) -> Iterable[tuple[str, bytes]]:
+        """In a task: changes which rows are released, and their labels, or counts what these reveal; returns (table,
+        file) of what is noted of them.
+        """
+        return ()
+
+    def arrange(self, work: TaskWork, assigned: TaskPart) -> None:
+        """In a task: arranges released rows otherwise. assigned: the assigned rows, as they were received."""
+
+    def keys(self, part: TaskPart) -> list[pa.Array]:
+        """In a task: what the fingerprint of the raw rows has beside their values."""
+        return []
+
+    def unlike(self, part: TaskPart) -> int | None:
+        """In a task: how many released rows have a published value that does not fit; None if labels must cover."""
+        return None
+
+    def tables(self, part: TaskPart, made: Tables) -> None:
+        """In a task: takes in rows and their labels; adds the columns of tables, or changes those of `release`."""
+
+    def add_up(self, part: TaskPart, made: Tables) -> list[int]:
+        """In a task: `sums`."""
+        return []
+
+    def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
+        """What the run records of the write. published: how many rows are."""
+        return {}
+
+    def mechanism(self) -> dict[str, Any]:
+        """What the choices of the method reveal, with raw values, so it must stay inside."""
+        return {}
+
+    def again(self, run: Run, written: Written, record: dict[str, Any]) -> bool:
+        """After the write: whether the release must be written again, which the maker then makes otherwise."""
+        return False
+
+    def finish(self, run: Run, record: dict[str, Any]) -> None:
+        """Writes what else belongs to the release."""
+
+
+def makers_of(making: Making) -> list[ReleaseMaker]:
+    """The makers of the options that a run uses."""
+    return [made(making) for made in used_parts(making.spec, "maker")]

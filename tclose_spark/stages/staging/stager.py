@@ -1,0 +1,65 @@
+"""Raw rows as staged batches, with the tallies of their task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tclose_spark.engine.protocol import Mapper
+from tclose_spark.stages.line.membership import split_kept
+from tclose_spark.stages.preparation import Preparation
+from tclose_spark.stages.staging.batches import HASH, STAGED, write_batch
+from tclose_spark.stages.staging.people import person_columns
+from tclose_spark.stages.staging.tallies import TaskTallies
+from tclose_spark.table.dictionaries import coded, decoded
+from tclose_spark.table.people import whole_people
+from tclose_spark.table.row_hash import RowHash
+
+
+def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
+    """Stages raw batches; then the tallies of the task. keeps: whether batches have kept rows (see `with_atoms`)."""
+    columns = preparation.columns
+
+    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tallies = TaskTallies(columns, list(preparation.marks), len(preparation.identifiers))
+        keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + (columns.person is not None))
+        for batch in batches if columns.person is None else whole_people(batches):
+            if batch.num_rows:
+                kept, atom = list[pa.Array](), list[pa.Array]()
+                if columns.continued:
+                    batch, kept, *atom = split_kept(batch, len(columns.names) if keeps else 0)
+                held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
+                if kept and len(kept[-1]):
+                    *held, person[0] = map(_one_after_another, [*held, *person], kept)
+                hashes = keyed.of_rows([*columns.keyed(held), *person])
+                of_person, varying = person_columns(columns, held, person, hashes, atom)
+                marked, hashed = preparation.marked(batch), preparation.hashed(batch)
+                tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch))
+                staged_columns = [*map(_narrow, [*held, *of_person]), pa.array(hashes)]
+                rows = pa.RecordBatch.from_arrays(staged_columns, names=[*columns.names, *columns.of_person, HASH])
+                yield staged(write_batch(rows), [None], [None], [None])
+        yield staged(None, *zip(*tallies.rows(), strict=True))
+
+    def staged(batch: bytes | None, *tallies: Sequence[Any]) -> pa.RecordBatch:
+        batches = [batch] * len(tallies[0])
+        arrays = [pa.array(values, field.type) for values, field in zip((batches, *tallies), STAGED, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
+
+    return stage
+
+
+def _one_after_another(column: pa.Array, other: pa.Array) -> pa.Array:
+    """The values of two columns; text is `coded`."""
+    both = pa.concat_arrays([decoded(column), other.cast(decoded(column).type)])
+    return coded(both) if pa.types.is_string(both.type) else both
+
+
+def _narrow(column: pa.Array) -> pa.Array:
+    """A dictionary column with the smallest index type; other columns unchanged."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    size = len(column.dictionary)
+    kind = pa.int8() if size < 2**7 else pa.int16() if size < 2**15 else pa.int32()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(kind), column.dictionary)

@@ -1,0 +1,240 @@
+"""Verdicts on finished releases, with their certificate, reports, exports and evidence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tclose_spark.checks.judged_release import judges_of
+from tclose_spark.checks.verifier import Verdict
+from tclose_spark.checks.written import RunFiles
+from tclose_spark.engine.exports import check_export, rows_of
+from tclose_spark.engine.tables import read_delta, schema_of, sized_shuffles
+from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.io.run import CERTIFICATE, STATE, Run
+from tclose_spark.io.storage.integrity import differences, digests, strict_json
+from tclose_spark.io.tables.delta_log import later_commits
+from tclose_spark.io.tables.exports import export_name
+from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
+from tclose_spark.stages.publish import public_files
+from tclose_spark.stages.report import PAGES, certify
+from tclose_spark.stages.verify import judge, require_holds
+from tclose_spark.table.domains import Profile
+from tclose_spark.table.fingerprint import Fingerprint
+
+MOST_NAMED = 5  # files that a message names
+ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+VERSION = r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.post|\.dev)\d{1,4})*"
+
+
+def verify_finished(run: Run, other_version: bool = False) -> Verdict:
+    """Judges a finished release with its certificate, reports, exports and evidence; changes nothing.
+
+    Every file must have its published SHA-256. Then the release is judged anew from its files, and the certificate and
+    the report must follow from that. other_version: accepts a release of another version of the package, whose report,
+    codebook and contract are not compared.
+
+    Raises:
+        GuaranteeError: if a requirement does not hold, or a file is missing, changed or foreign.
+        ConfigurationError: if another configuration made it.
+    """
+    state = _state(run)
+    if state["configuration"] != run.fingerprint:
+        raise ConfigurationError(
+            f"verify: the release in {run.public.path()} was made with another configuration; give the run file and "
+            "every --set that made it"
+        )
+    _require_files(run, state)
+    run = run.as_recorded(state, run.internal)
+    profiled = _profile(run)
+    with _place_of_classes(run) as classes, sized_shuffles(run.session, profiled.rows):
+        verdict = judge(run, profiled, state, run.public, classes)
+    require_holds(verdict, f"the finished release in {run.public.path()} does not meet its requirements")
+    _require_pages(run, state, verdict, other_version)
+    _require_table(run)
+    release = read_delta(run.session, run.public.path("release"))
+    reported = state["stages"]["report"]
+    for kind, files in reported["exports"].items():
+        rows, hashed = rows_of(release, verdict.figures["fingerprint"], kind, reported.get("escape_formulas", False))
+        if kind == "parquet":
+            require_plain_parquet(run.public, parts_of(run.public, export_name(kind)), schema_of(release))
+        check_export(rows, hashed, kind, run.public, files)
+    run.announce(f"{'verify':<10} {verdict.figures['rows']:>14,} rows again: the finished release holds")
+    return verdict
+
+
+@contextmanager
+def _place_of_classes(run: Run) -> Iterator[str]:
+    """The path of a class table that the body writes and reads: in `internal/`, or among temporary files if the output
+    is read-only.
+    """
+    if not run.is_writable:
+        with TemporaryDirectory(prefix="tclose_spark-") as folder:
+            yield f"{folder}/recheck"
+        return
+    try:
+        run.internal.remove("recheck")
+        yield run.internal.path("recheck")
+    finally:
+        run.internal.remove("recheck")
+
+
+def _require_table(run: Run) -> None:
+    """Raises GuaranteeError unless the catalog's table, if the run file names one, has the rows of the release."""
+    table = run.spec.output.table
+    if table is None:
+        return
+    from tclose_spark.io.tables.catalog import is_same
+
+    if not is_same(run.public.path("release"), table, run.spark):
+        raise GuaranteeError(f"the table {table} is not the release in {run.public.path()}")
+
+
+def _state(run: Run) -> dict[str, Any]:
+    """The record of a finished run.
+
+    Raises:
+        GuaranteeError: if it is gone, or cannot be read.
+        ConfigurationError: if another version of the package wrote it.
+    """
+    try:
+        state: dict[str, Any] = strict_json(run.internal.read(STATE))
+        if "files" in state["stages"]["report"]:
+            _require_whole(state)
+            return state
+    except Exception:  # missing, no text, no JSON, of another shape; a Hadoop file system raises Java's errors
+        raise GuaranteeError(f"{run.internal.path(STATE)} is missing, or cannot be read") from None
+    raise ConfigurationError(
+        f"verify: the release in {run.public.path()} was made by an older version of tclose_spark, which kept no list "
+        "of its files; release it again"
+    )
+
+
+def _require_whole(state: Mapping[str, Any]) -> None:
+    """Raises an error of any kind unless a state has all that is read from it later."""
+    stages = state["stages"]
+    source, written, reported = stages["profile"]["input"], stages["anonymize"]["written"], stages["report"]
+    for hashed in (
+        source["fingerprint"],
+        written["raw"],
+        written["published"],
+        *written.get("projections", {}).values(),
+    ):
+        Fingerprint.parse(hashed)
+    warnings, repeated = stages["verify"]["minimality"]["warnings"], stages["profile"]["repeated"]
+    found = (state["configuration"], source["rows"], warnings, repeated)
+    listed = (reported["files"]["public"], reported["files"]["internal"], reported["exports"], stages["plan"])
+    if tuple(map(type, found)) != (str, int, list, list) or {*map(type, listed)} != {dict} or "version" not in source:
+        raise ValueError("a part of it is missing")
+
+
+def _files(run: Run, state: Mapping[str, Any]) -> RunFiles:
+    """The files of a finished run."""
+    return RunFiles(run=run, public=run.public, stages=state["stages"])
+
+
+def _profile(run: Run) -> Profile:
+    """The profile of the input.
+
+    Raises:
+        GuaranteeError: if it cannot be read.
+    """
+    try:
+        return Profile.from_json(run.internal.read("profile.json"))
+    except (ValueError, TypeError, KeyError, AttributeError, OSError):
+        raise GuaranteeError(f"{run.internal.path('profile.json')} cannot be read") from None
+
+
+def _require_files(run: Run, state: Mapping[str, Any]) -> None:
+    """Raises GuaranteeError unless every file of the release and of its evidence is the one that was published."""
+    try:
+        problems = list(_file_problems(run, state["stages"]["report"]))
+    except OSError as error:
+        file = getattr(error, "filename", None) or f"a file in {run.public.path()} or {run.internal.path()}"
+        raise GuaranteeError(f"{file} cannot be read, so the finished release cannot be judged") from None
+    if not problems:
+        return
+    later = later_commits(run.public, "release", _files(run, state).versions["commits"])
+    what = f" (the table has later commits: {', '.join(later)})" if later else ""
+    more = f"\n  and {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
+    raise GuaranteeError(
+        f"the finished release in {run.public.path()} was changed after publication{what}; it is no longer the "
+        "verified release:\n  " + "\n  ".join(problems[:MOST_NAMED]) + more
+    )
+
+
+def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
+    """The problems of the files of a finished run, against the list of its report stage."""
+    listed = reported["files"]
+    kept = {name.split("/")[0] for name in listed["internal"]}
+    yield from map(run.public.path, differences(listed["public"], public_files(run.public)))
+    yield from map(run.internal.path, differences(listed["internal"], digests(run.internal, kept)))
+    ours = {"release", CERTIFICATE, *PAGES, *map(export_name, reported["exports"])}
+    ours |= {*run.spec.release.tables([], run.spec.attributes.sensitive_attributes)}
+    for name in sorted({*listed["public"], *ours}):
+        if name.split("/")[0] not in ours:
+            yield f"{run.public.path(name)} is no file of a release"
+        elif name not in listed["public"] and not run.public.exists(name):
+            yield f"{run.public.path(name)} is missing"
+
+
+def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool) -> None:
+    """Raises GuaranteeError unless certificate, report, codebook and contract follow from the verdict."""
+    certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
+    if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
+        raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
+    same_version = _require_version(run, certificate, again["tool"], other_version)
+    for judge_ in judges_of(run.spec):
+        judge_.require_certified(_files(run, state), certificate)
+    figures = json.loads(json.dumps(verdict.figures))
+    for name, make in PAGES.items():
+        try:
+            text = run.public.read(name)
+        except (ValueError, OSError):
+            raise GuaranteeError(f"{run.public.path(name)} is no text") from None
+        if same_version and text != make(certificate, figures):
+            raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
+
+
+def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str, str], accepted: bool) -> bool:
+    """Whether this version of the package wrote a certificate. accepted: whether another one may have written it.
+
+    Raises:
+        GuaranteeError: if the date or the version is none, or another version is not accepted.
+    """
+    issued, tool = certificate.get("issued"), certificate.get("tool")
+    version = tool.get("version") if isinstance(tool, dict) else None
+    if not _is_moment(issued) or tool != {**ours, "version": version} or not re.fullmatch(VERSION, str(version)):
+        raise GuaranteeError(
+            f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
+            "tool is none"
+        )
+    if tool != ours and not accepted:
+        raise GuaranteeError(
+            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is "
+            f"{ours['version']}, which cannot compare report, codebook and contract; verify it with that version, or "
+            "accept this (--other-version)"
+        )
+    return bool(tool == ours)
+
+
+def _is_moment(issued: Any) -> bool:
+    """Whether this is the text of a date and a time as certificates have it."""
+    with suppress(ValueError):
+        return bool(re.fullmatch(ISSUED, str(issued)) and datetime.fromisoformat(str(issued)))
+    return False
+
+
+def _certificate(run: Run) -> dict[str, Any]:
+    try:
+        certificate: dict[str, Any] = dict(strict_json(run.public.read(CERTIFICATE)).items())
+    except (ValueError, AttributeError, OSError):
+        raise GuaranteeError(
+            f"{run.public.path(CERTIFICATE)} is no certificate: it is no JSON object, or has a key twice"
+        ) from None
+    return certificate

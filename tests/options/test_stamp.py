@@ -1,0 +1,134 @@
+"""An option of another package works from the run file to the certificate without a change to this one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from tclose_spark.cli import main
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile import brought
+from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.options import OPTIONS, used_parts
+
+SOURCE = Path(__file__).parent / "stamp"
+ROWS = 40
+PEOPLE = pa.table(
+    {"age": [20 + 7 * i % 61 for i in range(ROWS)], "disease": [["flu", "gout"][i % 2] for i in range(ROWS)]}
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stamp_installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The package stamp and its entry point."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(SOURCE, folder, dirs_exist_ok=True)
+    made = folder / "stamp-1.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: stamp\nVersion: 1\n")
+    (made / "entry_points.txt").write_text("[tclose_spark.options]\nstamp = stamp\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        brought.modules.cache_clear()
+        yield folder
+    brought.modules.cache_clear()
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Callable[..., Path]:
+    """`conf(stamp=...)`: a run file on this process."""
+
+    def write(**more: Any) -> Path:
+        pq.write_table(PEOPLE, tmp_path / "people.parquet")
+        tree = {
+            "name": "people",
+            "input": {"path": "people.parquet", "format": "parquet"},
+            "output": {"path": "out"},
+            "engine": "local",
+            "attributes": {
+                "quasi_identifiers": {"age": {"type": "numeric"}},
+                "sensitive_attributes": {"disease": {"t": "0.4"}},
+            },
+            "privacy": {"k": 5},
+            **more,
+        }
+        path = tmp_path / "run.yaml"
+        path.write_text(yaml.safe_dump(tree))
+        return path
+
+    return write
+
+
+def test_it_is_written_judged_and_certified(conf: Callable[..., Path], tmp_path: Path) -> None:
+    path = conf(stamp={"text": "draft"})
+    assert main(["release", str(path)]) == 0
+    released = deltalake.DeltaTable(str(tmp_path / "out/public/release")).to_pyarrow_table()
+    assert released.column_names == ["age", "disease", "stamp"]
+    assert set(released["stamp"].to_pylist()) == {"draft"}
+    certificate = json.loads((tmp_path / "out/public/certificate.json").read_text())
+    assert certificate["stamp"] == {"text": "draft", "rows": ROWS}
+    assert certificate["release"]["columns"] == released.column_names
+    assert main(["verify", str(path)]) == 0
+
+
+def test_a_release_with_another_text_is_not_published(
+    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import stamp_maker
+
+    monkeypatch.setattr(stamp_maker, "text_of", lambda spec: "final")
+    assert main(["release", str(conf(stamp={"text": "draft"}))]) == 1
+    assert f"stamp: {ROWS} rows have another text" in capsys.readouterr().err
+    assert not (tmp_path / "out/public").exists()
+
+
+def test_a_run_without_it_imports_none_of_it(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = load_spec(conf())
+    unused = [option for option in OPTIONS if not option.used(spec)]
+    assert {"people", "lines", "forms", "suppression"} <= {option.name for option in unused}
+    modules = [option.module(part) for option in unused for part in option.parts]
+    for module in (*modules, "stamp", "stamp_maker", "stamp_judge"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    assert [one.__name__ for one in used_parts(spec, "judge")] == ["MechanismJudge"]
+    assert [one.__name__ for one in used_parts(spec, "maker")] == ["ObserversMaker", "LinkedMaker"]
+    assert not sys.modules.keys() & {*modules, "stamp", "stamp_maker", "stamp_judge"}
+
+
+def test_its_settings_decide_the_release(conf: Callable[..., Path]) -> None:
+    one, other = (load_spec(conf(stamp={"text": text})) for text in ("draft", "final"))
+    assert one.fingerprint != other.fingerprint
+    assert one.model_dump()["stamp"] == {"text": "draft"}
+    with pytest.raises(ConfigurationError, match="words"):
+        load_spec(conf(stamp={"words": "draft"}))
+
+
+def test_without_the_package_the_key_is_unknown(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = conf(stamp={"text": "draft"})
+    monkeypatch.setattr("tclose_spark.runfile.spec.modules", lambda what: {})
+    with pytest.raises(ConfigurationError, match="stamp"):
+        load_spec(path)
+
+
+def test_the_name_under_which_settings_are_kept_is_no_key(conf: Callable[..., Path]) -> None:
+    with pytest.raises(ConfigurationError, match="brought: unknown key"):
+        load_spec(conf(brought=[1]))
+
+
+def test_a_broken_package_is_named(
+    stamp_installed: Path, conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stamp_installed / "odd.py").write_text("OPTION = 1\n")
+    for name in ("tclose_spark.runfile.spec.modules", "tclose_spark.runfile.brought.modules"):
+        monkeypatch.setattr(name, lambda what="requirement": {"odd": "odd"} if what == "option" else {})
+    with pytest.raises(ConfigurationError, match="odd is brought by odd, which holds no option of this name"):
+        load_spec(conf(odd={}))
