@@ -101,13 +101,7 @@ def _find(what: str, name: str, place: str, kind: type[Brought]) -> Brought:
 def read_brought(
     value: dict[str, Any], known: Mapping[str, str], own: Mapping[str, Any], find: Callable[[str], Any]
 ) -> dict[str, Any]:
-    """The keys of a section, those of other packages together as `brought`. known: these; own: all others.
-
-    Raises:
-        ValueError: if the run file itself has a key of this name.
-    """
-    if "brought" in value:
-        raise ValueError("brought: unknown key")
+    """The keys of a section, those of other packages together as `brought`. known: these; own: all others."""
     others = sorted(known.keys() & value.keys() - own.keys())
     found = tuple(find(key).settings.model_validate(value[key]) for key in others)
     return {**{key: part for key, part in value.items() if key not in others}, "brought": found} if found else value

@@ -323,9 +323,11 @@ class ReleaseSpec(Section):
     @classmethod
     def _with_options(cls, value: Any) -> Any:
         """Reads options of other packages."""
-        return (
-            read_brought(value, modules("option"), cls.model_fields, find_option) if isinstance(value, dict) else value
-        )
+        if not isinstance(value, dict):
+            return value
+        if "brought" in value:
+            raise ValueError("brought: unknown key")
+        return read_brought(value, modules("option"), cls.model_fields, find_option)
 
     @model_serializer(mode="wrap")
     def _as_in_the_run_file(self, write: Any) -> dict[str, Any]:
