@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from unicodedata import combining, normalize
+from unicodedata import category, combining, normalize
 
 from tclose_spark.runfile.quantities import parse_quantity, within_floats
 
@@ -51,12 +51,14 @@ AND = r"(?:and|or|&|und|oder|et|ou|y|o|e|ed)"
 THAN = r"(?: than| als| de| que| di| del| a| i| il)?"
 SIGNS = {
     "+": rf"{AND} (?:over|above|more|older|up(?:wards?)?|greater|higher|later|after|beyond|mehr|alter|aelter|daruber|"
-    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en adelante|\+",
+    r"spater|plus|au-dela|mas|mayores|mayor|oltre|piu|superiore)|plus(?! de| que)|onwards?|en adelante|"
+    r"(?<=[0-9] )minimum|\+",
     "_": rf"(?:{AND}|but|aber) (?:under|below|less|fewer|younger|lower|earlier|before|weniger|junger|darunter|unter|"
-    rf"moins|menos|menores|meno|inferiore){THAN}",
+    rf"moins|menos|menores|meno|inferiore){THAN}|(?<=[0-9] )max(?:imum)?",
     "≤": r"at most|(?:no|not) (?:more|older|later) than|not over|maximum|max|hochstens|maximal|au plus|como maximo|"
     r"al massimo|al piu|<=|=<|[≤⩽≦]",
-    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|from|since|starting (?:at|from)|"
+    "≥": r"at least|(?:no|not) (?:less|fewer|younger|earlier) than|not under|minimum|min(?= [0-9])|from|since|"
+    r"starting (?:at|from)|"
     r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como minimo|desde|almeno|"
     r"da|dal|dai|>=|=>|[≥⩾≧]",
     "<": r"(?:just )?under|below|(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
@@ -109,8 +111,10 @@ LOCAL = re.compile(
 )
 """Words of languages that write decimals with a comma."""
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
-LOOKS = re.compile(r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$")
-LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|n[-t]n$|d$")
+LOOKS = re.compile(
+    r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
+)
+LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
     r"([^\w\s])\1{2,}|\*+|x{2,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
     r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
@@ -331,8 +335,8 @@ def _signs(text: str) -> Signs:
 
 def _tidy(signs: str, units: int) -> str:
     """Signs without what is written twice: `20- bis 29`, `20 years, and over`. A range in two units is not read."""
-    signs = re.sub("-*t-*", "t", signs).rstrip("-&").lstrip("&")
-    signs = re.sub(r"&+(?=[+_])|(?<=t)≤", "", signs)
+    signs = re.sub("-*t-*", "t", signs).lstrip("&")
+    signs = re.sub(r"&+(?=[+_])|(?<=t)≤|(?<=[nd].[nd])[-&]+$|&+$", "", signs)
     return signs if units < 2 else f"{signs}?"
 
 
@@ -362,5 +366,5 @@ def _plain_number(text: str, beside: str) -> str:
 def _folded(label: str) -> str:
     """A label without accents, case, width, and kinds of dashes, quotes and spaces."""
     text = normalize("NFKD", html.unescape(label) if "&" in label else label).casefold()
-    text = "".join(character for character in text if not combining(character))
+    text = "".join(character for character in text if not combining(character) and category(character) != "Cf")
     return " ".join(re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split())

@@ -131,6 +131,10 @@ def test_decimals_have_a_point_or_a_comma(label: str) -> None:
         ("[20]", None),
         ("Infinity", None),
         ("20 30", None),
+        ("2000-", None),
+        ("5 max", (-INFINITY, 5)),
+        ("min 5", (5, INFINITY)),
+        ("20\u2060\u201329", (20, 29)),
     ],
 )
 def test_years_and_what_is_no_range(label: str, ends: tuple[int, int] | None) -> None:
@@ -179,3 +183,10 @@ def test_dates_of_a_spreadsheet(label: str) -> None:
 @drawn(300)
 def test_any_text_is_a_range_or_none(label: str) -> None:
     interval_or_none(label), looks_generalized(label), shows_nothing(label), is_date(label)
+
+
+@pytest.mark.parametrize(
+    "label", ["BMI 25-30", "3 - 4 Zimmer", "[18,25) years", "age in [18, 25)", "20_29", "Over 65s"]
+)
+def test_what_looks_like_a_range_without_being_read(label: str) -> None:
+    assert (interval_or_none(label), looks_generalized(label)) == (None, True)
