@@ -25,8 +25,12 @@ DOCS = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
-VARIES = re.compile(r"\b\d+(?:\.\d+)? s\b|\b\d{4}-\d\d-\d\d\b| *\d+\.\d (?=│ [* ] │$)", re.MULTILINE)
-"""Seconds and dates, and the CPU seconds of a comparison: what differs from run to run."""
+VARIES = re.compile(
+    r"\b\d+(?:\.\d+)? s\b|\b\d{4}-\d\d-\d\d\b| *\d+\.\d (?=│ [* ] │$)"
+    r"|0\.\d{3}(?= │ +[\d,]+ │ +\d+\.\d │)",
+    re.MULTILINE,
+)
+"""Seconds and dates, and the accuracy and CPU seconds of a comparison: what differs from run to run and by machine."""
 SHOWN_FOLDER = "/home/ana"
 QUIET, BOTH = " 2>/dev/null", " 2>&1"
 SETTINGS = {

@@ -337,6 +337,7 @@ def test_they_share_the_definitions() -> None:
         "measures.likeness",
         "measures.loss.coarseness",  # how wide a label may be
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
+        "measures.loss.ranges",
         "requirements.closeness",
         "requirements.criterion",
         "requirements.diversity",
@@ -349,9 +350,11 @@ def test_they_share_the_definitions() -> None:
         "table.arrays",  # and exact integers
         "table.column_names.hints",  # the concepts that identifiers name
         "table.column_names.names",
+        "table.columns.missing",  # codes of the input that are read as missing
         "table.columns.patterns",
         "table.columns.weights",  # how weights are read
         "table.dictionaries",
+        "table.far_numbers",  # of the profile, whose loss is warned of
         "table.hierarchies",  # a package of the next two
         "table.hierarchies.builders",
         "table.hierarchies.building",  # the labels of a built hierarchy above a value

@@ -50,8 +50,6 @@ SPARK_WORDS = {
 """What Spark adds to the metadata of a file: its version, and its date rules."""
 WRITERS = r"parquet-(cpp-arrow|mr( compatible Photon)?) version [0-9A-Za-z.-]+( \(build [0-9a-f]+\))?"
 """The names of Arrow and Spark in the metadata of a file."""
-WITHOUT_STATISTICS = re.compile(rb"parquet-mr version (1\.(1[6-9]|[2-9][0-9])|[2-9])\.")
-"""The Parquet of Spark 4.1 and later, which writes no statistics and no bounds of pages if an option forbids them."""
 TRUE, FALSE, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
 LONG = 15  # a list whose length follows
 DEEPEST = 12  # structures in one another
@@ -70,8 +68,8 @@ def require_plain_parquet(folder: Folder, names: Iterable[str], columns: pa.Sche
     """Raises GuaranteeError, naming the file, unless these Parquet files hold rows with these columns, and a footer
     without anything from which readers skip rows.
 
-    Spark adds the places of pages and their sizes. Before Spark 4.1, it also adds statistics, which must be those of
-    the rows, and bounds of pages.
+    Spark adds the places of pages and their sizes. Before Spark 4.1, and in sessions that do not let it leave them out,
+    it also adds statistics, which must be those of the rows, and bounds of pages.
     """
     for name in names:
         file = name.rpartition("/")[2]
@@ -104,9 +102,7 @@ def _problems(footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.S
     writer, groups = whole[CREATED_BY], whole.get(GROUPS, [])
     places, figures = set[int](), set[int]()
     if writer.startswith(SPARK):
-        places, figures = {INDEX_OFFSET, INDEX_LENGTH}, set()
-        if not WITHOUT_STATISTICS.match(writer):
-            places, figures = places | {BOUNDS_OFFSET, BOUNDS_LENGTH}, {STATISTICS}
+        places, figures = {INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH}, {STATISTICS}
     chunks = [chunk for group in groups for chunk in group[COLUMNS]]
     columns = [chunk[META] for chunk in chunks]
     for structures, known, what in (
