@@ -401,9 +401,9 @@ def test_release_shows_a_summary_and_a_line_a_stage(tclose: Command, finished: P
     assert "precision of" not in out
 
 
-def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, finished: Path) -> None:
+def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, finished: Path, tmp_path: Path) -> None:
     planned, counts = "plan       blocks: 1 of up to 24 rows", "half of random counts from the release are within "
-    options = ("--overwrite", "--set", "method.name=closeness_tree")
+    options = ("--overwrite", "--set", "method.name=closeness_tree", "--set", f"output.path={tmp_path / 'out'}")
     code, out, err = tclose("release", finished / "run.yaml", *options)
     assert code == 0, err
     assert planned not in err
@@ -413,7 +413,7 @@ def test_details_show_the_plan_the_precision_and_the_counts(tclose: Command, fin
     assert planned in err
     assert counts in err
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    codebook = (finished / "out/public/codebook.csv").read_text()
+    codebook = (tmp_path / "out/public/codebook.csv").read_text()
     (precision,) = (line.removeprefix("precision of age ") for line in lines if line.startswith("precision of age "))
     assert precision.replace(";", " of rows;") + " of rows" in codebook
 

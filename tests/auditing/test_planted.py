@@ -849,7 +849,7 @@ def test_a_bound_that_is_of_nothing_is_refused(tclose: Command, tmp_path: Path, 
 
 
 def test_a_malformed_row_of_a_reference_is_refused(tclose: Command, tmp_path: Path) -> None:
-    (tmp_path / "census.csv").write_text("zip,disease\nall,Pisa\nall,Lyon\nall\n")
+    (tmp_path / "census.csv").write_text("zip,disease\nall,Pisa\nall\nall,Lyon\n")
     asked = ["-q", "zip", "-s", "disease:equal:t=1", "--reference", tmp_path / "census.csv"]
     assert tclose("audit", written(tmp_path, columns_of(TWO)), *asked)[0] == 2
 

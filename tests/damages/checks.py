@@ -34,7 +34,7 @@ CHECKS = {
     "hierarchies": r"is not the hierarchy that was built for this release",
     "certificate": r"the certificate in \S+ does not describe the release beside it",
     "certificate's form": r"is no certificate: it is no JSON object, or has a key twice",
-    "version": r"is of version \S+ of tclose_spark, and this is version",
+    "version": r"is of version \S+ of tclose_spark, and this is",
     "minimality": r"is not what was recorded of the method's choices",
     "pages": r"(report\.html|codebook\.csv|contract\.yaml) (does not describe the release beside it|is no text)",
     "configuration": r"was made with another configuration",

@@ -215,7 +215,7 @@ def test_what_publishes_nothing_speaks_of_nothing_public(
 
 
 @pytest.mark.more
-@pytest.mark.parametrize(("after", "wait"), [("profile ", 0.3), ("plan  .* rows", 2.0)], ids=["plan", "anonymize"])
+@pytest.mark.parametrize(("after", "wait"), [("profile ", 0.3), ("plan  .* planned", 2.0)], ids=["plan", "anonymize"])
 def test_an_interrupted_release(run_file: Callable[..., Path], tmp_path: Path, after: str, wait: float) -> None:
     """As a terminal does it: the whole process group gets the signal, the JVM and its Python workers too."""
     draw, rows = np.random.default_rng(1), 6000

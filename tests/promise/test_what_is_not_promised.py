@@ -201,7 +201,9 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
     settings = SensitiveAttribute.model_validate({"t": "measure"})
     counts = Counter(str(i % distinct) for i in range(10))
     domain = sensitive_domain("income", counts, settings, None, True)
-    profile: Any = SimpleNamespace(quasi=(), sensitive=(domain,), rows=10, repeated=(), people=None, rounded_away=0)
+    profile: Any = SimpleNamespace(
+        quasi=(), sensitive=(domain,), rows=10, repeated=(), people=None, rounded_away=0, far=()
+    )
     spec: Any = SimpleNamespace(
         attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None), release=ReleaseForm()
     )

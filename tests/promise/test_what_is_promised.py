@@ -518,7 +518,8 @@ def test_text_in_another_encoding_than_the_declared_one_is_refused(
 ) -> None:
     lines = ["age,sex,disease", *(f"{20 + i},f,{'Rötel' if i % 2 else 'flu'}" for i in range(12))]
     (tmp_path / "people.csv").write_bytes("\n".join(lines).encode("latin-1"))
-    path = run_file(None, source={"path": "people.csv", "format": "csv", "options": {"header": True}})
+    options = {"header": True, "encoding": "UTF-8"}
+    path = run_file(None, source={"path": "people.csv", "format": "csv", "options": options})
     code, _, err = tclose("profile", path)
     assert (code, "disease" in err, "encoding" in err) == (2, True, True)
     assert not (tmp_path / "out/public").exists()

@@ -368,7 +368,7 @@ def test_what_fragmentation_cannot_do_is_refused(load, overrides, message):
 
 
 ONE_ATTRIBUTE = [
-    ("method={name: microaggregation}", "algorithm: 3 cuts .* required of disease and salary; .*algorithm: 1 or 2"),
+    ("method={name: microaggregation}", "algorithm: 3 works .* required of disease and salary; .*algorithm: 1 or 2"),
     ("method={name: sabre}", "sabre puts .* required of disease and salary; .* method: {name: closeness_tree}"),
 ]
 
