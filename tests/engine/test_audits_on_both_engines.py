@@ -184,7 +184,8 @@ def test_errors_of_tables(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "short.csv").write_text("age,disease\n1,flu\n2\n")
     (tmp_path / "lost.csv").write_bytes(b"age,disease,other\n1,fl\xff,\xff\n")
     assert "1 of 2 rows are malformed" in told("audit", str(tmp_path / "short.csv"), ["age"], ["disease"])
-    assert "disease" in told("audit", str(tmp_path / "lost.csv"), ["age"], ["disease"])
+    utf_8 = {"encoding": "UTF-8"}
+    assert "disease" in told("audit", str(tmp_path / "lost.csv"), ["age"], ["disease"], options=utf_8)
     assert "no rows" in told("audit", drawn(0, 1), ["age"], ["disease"])
     no_people = pa.table({"age": pa.array([], pa.string())})
     assert "the background table has no rows" in told("audit", drawn(9, 1), ["age"], background=no_people)

@@ -333,6 +333,16 @@ class Found:
             found += others.get(name, [])
         if self.ncp > 0.5:
             found.append(f"the table is nearly useless: NCP is {self.ncp:.4f}; {self.remedy()}")
+        lost, alone = self.loss["income"], people()["income"].to_pylist()[2:]
+        if not self.suppressed:
+            times = math.floor((HIGHEST - LOWEST) / (max(alone) - min(alone)))
+            # a mean of floats may be above .245 where the fraction is not
+            closer = sum(min(Fraction(1), times * one) for one in lost) / len(lost)
+            found.append(
+                f"income: fewer than 4 rows have numbers far from all others, without which its range is at least "
+                f"{times} times smaller; on that range, its loss is {float(closer):.2g} instead of "
+                f"{float(sum(lost) / len(lost)) + 1e-9:.2g}; if they are codes for missing values, name them in missing_values"
+            )
         return found
 
     def remedy(self) -> str:
