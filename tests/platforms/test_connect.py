@@ -149,4 +149,4 @@ def test_an_audit(remote: str, run_file: Path) -> None:
 
 def test_a_uri_is_refused_with_what_to_do(remote: str, run_file: Path, tmp_path: Path) -> None:
     said = tclose("profile", run_file, "--set", f"output.path=hdfs://{tmp_path}/out", code=2, SPARK_REMOTE=remote)
-    assert re.search("no access to Hadoop's file systems", said)
+    assert re.search("cannot open Hadoop's file systems", said)

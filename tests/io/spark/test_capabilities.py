@@ -126,7 +126,7 @@ def test_a_decisive_setting_that_is_refused_is_an_error(spark: SparkSession, set
 
 
 def test_folders_by_uri_need_a_jvm(spark: SparkSession, tmp_path: Path) -> None:
-    with restricted(), pytest.raises(ConfigurationError, match="no access to Hadoop's file systems"):
+    with restricted(), pytest.raises(ConfigurationError, match="cannot open Hadoop's file systems"):
         open_folder(f"file://{tmp_path}", spark)
 
 
