@@ -341,7 +341,8 @@ class Found:
             found.append(
                 f"income: fewer than 4 rows have numbers far from all others, without which its range is at least "
                 f"{times} times smaller; on that range, its loss is {float(closer):.2g} instead of "
-                f"{float(sum(lost) / len(lost)) + 1e-9:.2g}; if they are codes for missing values, name them in missing_values"
+                f"{float(sum(lost) / len(lost)) + 1e-9:.2g}; if they are codes for missing values, "
+                "name them in missing_values"
             )
         return found
 
