@@ -1,8 +1,8 @@
 """How useful a suggested run file is: python benchmarks/suggest.py
 
 Makes five tables from a seed, and reads three public ones. Each is released twice on the local engine: with the file of
-`tclose suggest` without edits, and with a run file that was written by hand. Prints the table of docs/suggest.md. The
-hand-written files have the k, t and method of the suggested ones.
+`tclose suggest` without edits, and with a run file that was written by hand. Prints a table of losses
+and classes. The hand-written files have the k, t and method of the suggested ones.
 
 Arguments: names of tables; by default all. TCLOSE_DATA is the folder of the public tables.
 """
