@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from tclose_spark.stages.population import opened_population
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.question import question_from_run_file
@@ -15,6 +14,7 @@ from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.engine.tables import collect
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
+from tclose_spark.options.population.listed import opened_population
 
 TABLE = pa.table(
     {
