@@ -36,7 +36,7 @@ from tclose_spark.stages.staging.resuming import stage_to_resume
 from tclose_spark.stages.verify import judge_staged, require_holds
 from tclose_spark.stages.verify_finished import verify_finished
 from tclose_spark.table.domains import Profile
-from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
+from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 
 NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about half a minute of CPU"
 
@@ -120,7 +120,7 @@ def report(run: Run) -> None:
     state = run.state
     require_certifiable(state)
     with run.stage("report") as record:
-        write_reports(run, state, record, measure_raw_versus_released)
+        write_reports(run, state, record, raw_versus_released)
 
 
 def publish(run: Run) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ from tclose_spark.io.storage.replacing import NEW
 from tclose_spark.io.tables.exports import only_file
 from tclose_spark.report.line import damage_translated
 from tclose_spark.runfile.release_form import SENSITIVE_TABLES
-from tclose_spark.stages.line.earlier import note_successor
+from tclose_spark.stages.input_reader import readers_of
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms
 from tclose_spark.table.hierarchies.building import HIERARCHIES, RELEASED_HIERARCHIES
@@ -110,7 +110,8 @@ def publish_release(run: Run) -> Mapping[str, Any]:
     require_replaceable_table(run)
     with defer_interrupts():  # an interrupt waits, so that no release is left without its evidence
         with run.stage("publish"):
-            note_successor(run)
+            for reader in readers_of(run.spec, secret=""):  # they read no rows here
+                reader.publish(run)
             try:
                 _place(run, state["stages"]["report"]["files"]["public"])
             except TcloseError:

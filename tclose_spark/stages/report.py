@@ -12,7 +12,6 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, MINIMALITY, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
-from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.report.certificate import build_certificate
 from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
@@ -20,15 +19,11 @@ from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
 from tclose_spark.report.line import history_entry
 from tclose_spark.runfile.suggested import change_notes, changes_of
-from tclose_spark.stages.observers.linked_sample import read_linked_rows
-from tclose_spark.stages.observers.released_values import public_labels
 from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
-from tclose_spark.stages.staging.area import LINKED_SAMPLE, PLAN_REPORT, encoded_table, read_profile
+from tclose_spark.stages.staging.area import PLAN_REPORT, read_profile
 from tclose_spark.stages.warnings import query_error_notes, query_errors
 from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import LocalRows
-from tclose_spark.table.rows import Rows
 
 PAGES: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] = {
     REPORT: render_report,
@@ -45,11 +40,11 @@ def require_certifiable(state: Mapping[str, Any]) -> None:
 
 
 def write_reports(
-    run: Run, state: Mapping[str, Any], record: dict[str, Any], measure_raw_versus_released: Callable[..., Any]
+    run: Run, state: Mapping[str, Any], record: dict[str, Any], measure: Callable[[Run], Mapping[str, Any] | None]
 ) -> None:
     """Writes the certificate, both reports, the codebook, the contract and the exports.
 
-    record: gets the exports and the SHA-256 of all files.
+    record: gets the exports and the SHA-256 of all files. measure: see `raw_versus_released`.
     """
     require_verified(run, ["verification.json"])
     figures = run.staged("verification.json", json.loads)
@@ -62,7 +57,7 @@ def write_reports(
         run.staging.write(HISTORY, json.dumps(history, indent=1), private=True)
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
-    raw = _raw_versus_released(run, measure_raw_versus_released)
+    raw = measure(run)
     notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
     if raw is not None and "query_error" in raw["worth"]:
         run.detail(f"counts     {query_errors(raw['worth'])}")
@@ -116,17 +111,3 @@ def _raw_totals(profile: Profile) -> dict[str, Any]:
         )
         for domain, totals in zip(profile.sensitive, profile.weights, strict=False)
     }
-
-
-def _raw_versus_released(run: Run, measure: Callable[..., Any]) -> dict[str, Any] | None:
-    """Raw rows beside their published values; None if none could be drawn."""
-    profile = read_profile(run)
-    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact))
-    if linked is None:
-        return None
-    rows = Rows.concatenate([linked.rows, linked.suppressed])
-    whole = LocalRows(rows, profile.distinct_rows) if len(rows) == profile.rows else encoded_table(run, profile)
-    trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
-    attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
-    raw: dict[str, Any] = measure(linked, profile, attributes, run.spec, whole.frequencies).to_json()
-    return raw

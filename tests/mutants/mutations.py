@@ -24,7 +24,7 @@ from mutmut.mutation.mutators import mutation_operators
 from mutmut.mutation.pragma_handling import IgnoredCode
 
 ROOT = Path(__file__).resolve().parents[2]
-SCOPE = ("checks", "measures", "table/labels.py", "table/domains.py", "auditing")
+SCOPE = ("checks", "measures", "table/labels.py", "table/domains.py", "auditing", "options")
 """What is mutated, of the package."""
 
 ONLY_TYPES = {"cast", "TypeVar"}

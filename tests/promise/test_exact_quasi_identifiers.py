@@ -30,9 +30,8 @@ from tclose_spark.engine.tables import of_arrow, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.stages.report import _raw_versus_released
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.usefulness.raw_versus_released import measure_raw_versus_released
+from tclose_spark.usefulness.raw_versus_released import raw_versus_released
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
@@ -549,7 +548,7 @@ def test_exact_quasi_identifiers_answer_counts_better_on_adult(open_run: OpenRun
         run = open_run(ROOT / "conf/adult.yaml", *asked, f"release.form={form}", overwrite=True)
         for stage in ("profile", "plan", "anonymize"):
             getattr(pipeline, stage)(run)
-        raw = _raw_versus_released(run, measure_raw_versus_released)
+        raw = raw_versus_released(run)
         assert raw is not None
         errors[form] = raw["worth"]["query_error"]
     assert errors["permutation"] == errors["anatomy"]

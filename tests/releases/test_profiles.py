@@ -21,12 +21,12 @@ import yaml
 from people import read
 
 from tclose_spark import pipeline
-from tclose_spark.checks.profiles.columns import PublishedColumns
-from tclose_spark.checks.profiles.profiled_release import ProfiledRelease
-from tclose_spark.checks.profiles.rules import CHECKS
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
+from tclose_spark.options.profiles.columns import PublishedColumns
+from tclose_spark.options.profiles.profiled_release import ProfiledRelease
+from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.html import render_report
 from tclose_spark.runfile.loading import load_spec

@@ -24,8 +24,8 @@ from tclose_spark.errors import GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.measures.distances.ground_distances import HierarchicalDistance
 from tclose_spark.measures.distances.histograms import Histograms
+from tclose_spark.options.suppression.released_values import PublicNames
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
-from tclose_spark.stages.observers.released_values import PublicNames
 from tclose_spark.table.hierarchies.building import build_hierarchy
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.hierarchies.released import ReleasedHierarchy

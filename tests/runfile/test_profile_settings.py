@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tclose_spark.checks.profiles.columns import LONG
-from tclose_spark.checks.profiles.judge_profile import FACTS
-from tclose_spark.checks.profiles.rules import CHECKS
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.options.profiles.columns import LONG
+from tclose_spark.options.profiles.judge_profile import FACTS
+from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.profiles.settings import PROFILES, PrivacyProfile, parse_populations
 from tclose_spark.runfile.spec import ReleaseSpec

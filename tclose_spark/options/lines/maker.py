@@ -9,9 +9,9 @@ import pyarrow as pa
 from tclose_spark.engine.tables import read_delta, write_delta
 from tclose_spark.io.run import ATOMS, PEOPLE, RECORDS, Run
 from tclose_spark.io.tables.versions import prepend_versions
+from tclose_spark.options.lines.earlier import earlier_release
+from tclose_spark.options.lines.published_atoms import published_atoms, with_newcomers
 from tclose_spark.runfile.release_form import RELEASE
-from tclose_spark.stages.line.earlier import earlier_release
-from tclose_spark.stages.line.published_atoms import published_atoms, with_newcomers
 from tclose_spark.stages.release_maker import Making, ReleaseMaker, Tables, TaskPart
 from tclose_spark.table.people import PERSON
 

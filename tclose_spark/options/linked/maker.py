@@ -9,9 +9,9 @@ import pyarrow as pa
 from tclose_spark.engine.protocol import Session
 from tclose_spark.io.run import LINKED, Run
 from tclose_spark.io.tables.check_columns import SUPPRESSED
+from tclose_spark.options.linked.linked_sample import LinkedSample
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.generalize import as_published, raw_type
-from tclose_spark.stages.observers.linked_sample import LinkedSample
 from tclose_spark.stages.release_maker import Making, ReleaseMaker, Tables, TaskPart
 from tclose_spark.stages.staging.area import LINKED_SAMPLE
 

@@ -10,10 +10,9 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
-from tclose_spark.stages.input_reader import InputReader
-from tclose_spark.stages.line.earlier import EarlierRelease, earlier_release
-from tclose_spark.stages.line.membership import members_of
-from tclose_spark.stages.line.requirements import (
+from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release, note_successor
+from tclose_spark.options.lines.membership import members_of
+from tclose_spark.options.lines.requirements import (
     column_types,
     ground_distances,
     kept_note,
@@ -24,9 +23,10 @@ from tclose_spark.stages.line.requirements import (
     require_known_people,
     require_same_types,
 )
+from tclose_spark.options.people.by_person import by_person
+from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
-from tclose_spark.stages.staging.people import by_person
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
@@ -83,3 +83,6 @@ class PeopleReader(InputReader):
             run.announce(f"note: {note}")
         earlier = {"releases": list(self.earlier.history), "atoms": str(self.earlier.fingerprint())}
         return {**sealed, "earlier": earlier}
+
+    def publish(self, run: Run) -> None:
+        note_successor(run)

@@ -7,8 +7,8 @@ from typing import Any
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.labels.loss import published_columns
-from tclose_spark.checks.profiles.judge_profile import judge_profile
-from tclose_spark.checks.profiles.profiled_release import NO_POPULATIONS
+from tclose_spark.options.profiles.judge_profile import judge_profile
+from tclose_spark.options.profiles.profiled_release import NO_POPULATIONS
 
 
 class ProfilesJudge(ReleaseJudge):

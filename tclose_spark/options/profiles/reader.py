@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tclose_spark.checks.profiles.rules import named_identifiers
+from tclose_spark.options.profiles.rules import named_identifiers
 from tclose_spark.stages.input_reader import InputReader
 
 

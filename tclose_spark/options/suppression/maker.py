@@ -12,8 +12,14 @@ from tclose_spark.engine.tables import read_delta
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedQuasi
 from tclose_spark.options.suppression.limits import LabelLimits
+from tclose_spark.options.suppression.released_values import (
+    VALUES,
+    VALUES_SCHEMA,
+    PublicNames,
+    note_values,
+    read_values,
+)
 from tclose_spark.stages.generalize import Generalizer
-from tclose_spark.stages.observers.released_values import VALUES, VALUES_SCHEMA, PublicNames, note_values, read_values
 from tclose_spark.stages.release_maker import Making, ReleaseMaker, TaskWork, Written
 from tclose_spark.table.columns.parquet import parquet_files
 from tclose_spark.table.hierarchies.building import RELEASED_HIERARCHIES

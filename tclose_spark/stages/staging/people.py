@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import gather, map_batches, schema_of
-from tclose_spark.stages.line.membership import with_atoms
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray
-from tclose_spark.table.people import PERSON, SPELLING, PersonRows, hash_people, hash_spellings, person_hash, ranks
+from tclose_spark.table.atoms import ATOM
+from tclose_spark.table.people import PERSON, PersonRows, ranks
 
-
-def by_person(table: Table, secret: str, members: Table | None = None, records: Table | None = None) -> Table:
-    """The rows of a table whose last column identifies a person, those of a person one after another. The column
-    becomes PERSON, its keyed hash, missing where it is missing or empty; SPELLING is before it if it is text. Other
-    columns are numbered.
-
-    members, records: of earlier releases, if the release continues one: see `with_atoms`.
-    """
-    *types, kind_of_person = [field.type for field in schema_of(table)]
-    spelling = [(SPELLING, pa.int64())] if pa.types.is_string(kind_of_person) else []
-    schema = pa.schema([*((f"c{i}", kind) for i, kind in enumerate(types)), *spelling, (PERSON, pa.int64())])
-    keyed = person_hash(secret)
-
-    def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            *columns, person = batch.columns
-            columns += [hash_spellings(person, secret)] if spelling else []
-            yield pa.RecordBatch.from_arrays([*columns, hash_people(person, keyed)], schema=schema)
-
-    rows = map_batches(table, hashed, schema)
-    return gather(rows, [PERSON]) if members is None else with_atoms(rows, members, records)
+KEPT = "kept"
+"""Whether a row is a record of the earlier release: a column of `with_atoms`."""
 
 
 def person_columns(
@@ -56,3 +36,16 @@ def person_columns(
         return made, []
     lead = pa.array(rows.lead)
     return [*made, *(column.take(lead) for column in quasi)], [rows.varying(column) for column in quasi]
+
+
+def split_kept(batch: pa.RecordBatch, prepared: int) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
+    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are prepared, with PERSON
+    as the last one; ATOM of both, one after the other) of a batch of `with_atoms`. prepared: how many columns records
+    have, or 0 if none is kept.
+    """
+    kept = batch[KEPT]
+    now, before = batch.filter(pc.invert(kept)), batch.filter(kept)
+    raw = batch.num_columns - 3 - prepared
+    names, columns = batch.schema.names, before.columns
+    atoms = pa.concat_arrays([now[ATOM], before[ATOM]])
+    return now.select([*names[:raw], PERSON]), [*columns[raw : raw + prepared], columns[-1]], atoms

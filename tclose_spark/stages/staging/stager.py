@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Mapper
-from tclose_spark.stages.line.membership import split_kept
 from tclose_spark.stages.preparation import Preparation
 from tclose_spark.stages.staging.batches import HASH, STAGED, write_batch
-from tclose_spark.stages.staging.people import person_columns
+from tclose_spark.stages.staging.people import person_columns, split_kept
 from tclose_spark.stages.staging.tallies import TaskTallies
 from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.people import whole_people

@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from tclose_spark.engine.protocol import Mapper, Table
 from tclose_spark.engine.tables import gather, map_batches, observe, schema_of, select, union
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.staging.people import KEPT
 from tclose_spark.table.atoms import ATOM, NEWCOMER, VALUES, WITHHELD, hash_values, values_by_person
 from tclose_spark.table.columns.preparing import judged_values
 from tclose_spark.table.people import PERSON, Members, hash_people, person_hash, whole_people
 
 MET = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (VALUES, pa.int64())])
 """Rows of the input, whose ATOM is missing; people of earlier releases; and rows of records, with PERSON alone."""
-LEFT, CHANGED, STAYED, KEPT_BACK, KEPT, RECORDED = "left", "changed", "stayed", "withheld", "kept", "recorded"
+LEFT, CHANGED, STAYED, KEPT_BACK, RECORDED = "left", "changed", "stayed", "withheld", "recorded"
 COMPARED = pa.schema([(name, pa.int64()) for name in (PERSON, ATOM, LEFT, CHANGED, RECORDED)])
 MEMBERS = pa.schema([(PERSON, pa.int64()), (ATOM, pa.int64()), (KEPT, pa.int64())])
 """People who were published before, with their atom, or WITHHELD in its place. KEPT is 1 if the person's record of the
@@ -154,16 +155,3 @@ def with_atoms(table: Table, members: Table, records: Table | None) -> Table:
     return map_batches(
         gather(union([map_batches(part, wide(kind), mixed) for part, kind in parts]), [PERSON]), attach, schema
     )
-
-
-def split_kept(batch: pa.RecordBatch, prepared: int) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:
-    """(the rows of the input, with PERSON as the last column; the columns of kept rows, which are prepared, with PERSON
-    as the last one; ATOM of both, one after the other) of a batch of `with_atoms`. prepared: how many columns records
-    have, or 0 if none is kept.
-    """
-    kept = batch[KEPT]
-    now, before = batch.filter(pc.invert(kept)), batch.filter(kept)
-    raw = batch.num_columns - 3 - prepared
-    names, columns = batch.schema.names, before.columns
-    atoms = pa.concat_arrays([now[ATOM], before[ATOM]])
-    return now.select([*names[:raw], PERSON]), [*columns[raw : raw + prepared], columns[-1]], atoms

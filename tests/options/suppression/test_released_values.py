@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from tclose_spark.engine.spark.tables import spark_schema
 from tclose_spark.methods.method import ClassAssignment
-from tclose_spark.stages.observers import released_values
-from tclose_spark.stages.observers.released_values import PublicNames, note_values, read_values
+from tclose_spark.options.suppression import released_values
+from tclose_spark.options.suppression.released_values import PublicNames, note_values, read_values
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.labels import MISSING, NumericLabels

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from tclose_spark.checks.profiles.labels import dividing_ages, small_areas
-from tclose_spark.checks.profiles.profiled_release import (
+from tclose_spark.options.profiles.labels import dividing_ages, small_areas
+from tclose_spark.options.profiles.profiled_release import (
     BROKEN,
     HOLDS,
     NOT_CHECKED,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from tclose_spark.checks.profiles.columns import read_columns
-from tclose_spark.checks.profiles.profiled_release import (
+from tclose_spark.engine.protocol import Table
+from tclose_spark.options.profiles.columns import read_columns
+from tclose_spark.options.profiles.profiled_release import (
     NOT_CHECKED,
     STATED,
     Populations,
@@ -15,8 +16,7 @@ from tclose_spark.checks.profiles.profiled_release import (
     RuleResult,
     is_age,
 )
-from tclose_spark.checks.profiles.rules import CHECKS
-from tclose_spark.engine.protocol import Table
+from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.runfile.profiles.settings import PROFILES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.identifiers import IDENTIFIERS, identifier_in

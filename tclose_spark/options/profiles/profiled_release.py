@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.checks.profiles.columns import PublishedColumns
+from tclose_spark.options.profiles.columns import PublishedColumns
 from tclose_spark.runfile.profiles.settings import PrivacyProfile
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.hints import words_of

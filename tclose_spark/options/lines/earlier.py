@@ -16,10 +16,10 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
+from tclose_spark.options.lines.published_atoms import published_atoms
+from tclose_spark.options.lines.requirements import require_evidence, require_same_requirements
 from tclose_spark.report.line import damage_translated, entries_of, history_entry
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.line.published_atoms import published_atoms
-from tclose_spark.stages.line.requirements import require_evidence, require_same_requirements
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table import atoms as of_atoms
 from tclose_spark.table.columns.preparing import as_text

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.tallies import MOST_VALUES
-from tclose_spark.checks.profiles.forms import finer_than_a_year, long_numbers, long_zips, unread_dates
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
+from tclose_spark.options.profiles.forms import finer_than_a_year, long_numbers, long_zips, unread_dates
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.patterns import identifying
 from tclose_spark.table.columns.preparing import as_text, plain

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tclose_spark.stages.observers import linked_sample
-from tclose_spark.stages.observers.linked_sample import LinkedSample, read_linked_rows
+from tclose_spark.options.linked import linked_sample
+from tclose_spark.options.linked.linked_sample import LinkedSample, read_linked_rows
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain
 from tclose_spark.table.rows import Rows
 

@@ -1,1 +1,0 @@
-"""Checks of the rules of a profile, on a written release."""

@@ -1,1 +1,0 @@
-"""What is measured or noted of rows while a release is written."""
