@@ -50,6 +50,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         figures=audit.figures,
         joined=audit.background,
         uniques=audit.special_uniques,
+        cells=audit.cells,
         risks=audit.risks,
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),

@@ -23,6 +23,7 @@ from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
+from tclose_spark.measures.disclosure.rare_cells import RareCells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.requirements.criterion import Guarantee
@@ -50,6 +51,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _background(audit.background)
     if audit.special_uniques is not None:
         yield from _special_uniques(audit.special_uniques)
+    if audit.cells is not None:
+        yield from _rare_cells(audit.cells)
     if audit.risks is not None:
         yield from _risks(audit.risks)
     if audit.together is not None:
@@ -357,6 +360,26 @@ def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
         f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} quasi-identifiers; SUDA score "
         f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; {found.combinations:,} "
         "combinations examined"
+    )
+
+
+def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
+    """The worst combinations, and the part of each quasi-identifier."""
+    thresholds = ", ".join(f"{n:,} of size {size}" for size, n in enumerate(found.below, start=1))
+    below = f"{found.below[0]:,} rows" if len(set(found.below)) == 1 else thresholds
+    figures = [
+        [", ".join(one.columns), *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows))]
+        for one in found.combinations
+    ]
+    title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
+    yield from _table(title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES])
+    if len(figures) > MOST_LINES:
+        yield Text(f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; --json has all)")
+    shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
+    yield from _table("Quasi-identifiers by rare cells that they take part in", ["quasi-identifier", "rare"], shares)
+    yield Text(
+        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare cells in "
+        f"{len(found.combinations):,} combinations"
     )
 
 
