@@ -148,6 +148,7 @@ class AuditOptions(TableOptions, total=False):
             metavar="TABLE",
         ),
     ]
+    raw: Annotated[Table, Option("The raw table: how often are its rows linked to their classes?", metavar="TABLE")]
     population: Annotated[
         Any,
         Option(

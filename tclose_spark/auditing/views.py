@@ -21,6 +21,7 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
+from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.rare_cells import RareCells
@@ -53,6 +54,8 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _special_uniques(audit.special_uniques)
     if audit.cells is not None:
         yield from _rare_cells(audit.cells)
+    if audit.linkage is not None:
+        yield Text(f"Linkage with the raw table: {linkage_text(audit.linkage)}")
     if audit.risks is not None:
         yield from _risks(audit.risks)
     if audit.together is not None:
@@ -380,6 +383,19 @@ def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
     yield Text(
         f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare cells in "
         f"{len(found.combinations):,} combinations"
+    )
+
+
+def linkage_text(found: Linkage) -> str:
+    """How often rows are linked to their own class."""
+    if found.one_to_one is None:
+        pairs = "one-to-one linkage is not measured, as the raw table or the release has more rows"
+    else:
+        pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
+    return (
+        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} have their own class "
+        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no class with their "
+        "sensitive values"
     )
 
 

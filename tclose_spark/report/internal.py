@@ -37,6 +37,7 @@ def render_internal(
         suggested=made["suggested"],
         uniques=raw["uniques"] if raw else None,
         cells=raw["cells"] if raw else None,
+        linkage=raw["linkage"] if raw else None,
         precision=[precision_of(name, bins) for name, bins in figures["spreads"].get("precision", {}).items()],
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),

@@ -15,6 +15,7 @@ import numpy as np
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
+from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
 from tclose_spark.methods.attributes import ResolvedAttributes
@@ -26,6 +27,7 @@ from tclose_spark.table.domains import Profile
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
+from tclose_spark.usefulness.linkage import linkage_of
 from tclose_spark.usefulness.queries import QueryError
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
@@ -44,6 +46,7 @@ class RawVersusReleased:
     worth: the utility measures; those of a classifier only if one can be trained.
     uniques: special uniques among all sampled rows; None if a person may have several rows.
     cells: of combinations, among the same rows; None likewise.
+    linkage: of the first sampled rows with the classes of all.
     target: the attribute to predict. why_no_classifier: empty if there is one.
     """
 
@@ -58,6 +61,7 @@ class RawVersusReleased:
     why_no_classifier: str = ""
     uniques: SpecialUniques | None = None
     cells: RareCells | None = None
+    linkage: Linkage | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON. Of each sensitive attribute only the cross table with the strongest association is whole."""
@@ -68,6 +72,7 @@ class RawVersusReleased:
             "groups": None if self.groups is None else asdict(self.groups),
             "uniques": None if self.uniques is None else asdict(self.uniques),
             "cells": None if self.cells is None else asdict(self.cells),
+            "linkage": None if self.linkage is None else asdict(self.linkage),
             "means": [asdict(one) for one in self.means],
             "associations": [
                 {
@@ -124,6 +129,7 @@ def measure_raw_versus_released(
         worth=worth,
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
+        linkage=linkage_of(attributes, linked.rows, classes),
         **({} if spec.attributes.person is not None else _singled_out(everyone, attributes)),
     )
 
