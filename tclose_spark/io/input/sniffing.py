@@ -280,14 +280,18 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
 
 
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
-    """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
-    forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain = {*forms}, re.compile(Numerals().pattern)
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points before three digits
+    are marks of thousands if other numbers have decimal commas.
+    """
+    decimals = ".," if separator == "," else ",."
+    forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
+    left, plain, with_points = {*forms}, re.compile(Numerals().pattern), False
     for column in columns:
         texts = {text.strip() for text in column if text.strip()}
         if not texts or not all(map(NUMERAL.fullmatch, texts)):
             continue
         if all(map(plain.match, texts)):
+            with_points |= any("." in text for text in texts)
             if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
                 left -= {form for form in forms if form.thousands == "."}
             continue
@@ -300,6 +304,6 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
             left &= fits
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
-    if len({form.decimal for form in left}) > 1 and separator == ",":
+    if any(form.decimal == "," for form in left) and any(form.thousands == "," for form in left):
         return None
-    return next(form for form in forms if form in left)
+    return min(left, key=lambda form: (with_points and form.thousands != ".", forms.index(form)))
