@@ -345,8 +345,9 @@ def _tidy(signs: str, units: int) -> str:
 
 
 def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
-    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k. With a
-    date or `1.2.3` among them, they are as they are.
+    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k.
+
+    With a date or `1.2.3` among them, all are as they are.
     """
     if not all(map(DECIMAL.fullmatch, numbers)):
         factors = [1] * len(numbers)
