@@ -152,3 +152,14 @@ def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(conf: Callable[
     for stage in ("anonymize", "verify", "report", "publish"):
         assert main([stage, path]) == 0
     assert not (tmp_path / "out/internal/linked").exists()
+
+
+def test_its_words_replace_no_key_of_the_certificate(
+    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import stamp
+
+    monkeypatch.setattr(stamp, "words", lambda spec, figures: {"verdict": "holds well"})
+    assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
+    assert "an option of another package writes 'verdict'" in capsys.readouterr().err
+    assert not (tmp_path / "out/public").exists()
