@@ -15,6 +15,7 @@ import os
 import random
 import shutil
 import tempfile
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import islice
@@ -53,7 +54,9 @@ class Released:
 
 
 def write_census(folder: Path, rows: int) -> None:
-    """Files of some 1,000,000 people each, and the hierarchies."""
+    """Files of some 1,000,000 people each, and the hierarchies, unless they are there."""
+    if (folder / "people.parquet").exists():
+        return
     (folder / "people.parquet").mkdir(parents=True, exist_ok=True)
     write_hierarchies(folder / "hierarchies")
     batches, number = generate_people(rows), 0
@@ -158,11 +161,11 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rows", type=int, default=100_000_000)
     arguments.add_argument("--methods", default="fast,stack_and_deal")
-    arguments.add_argument("--folder", type=Path, help="for the tables; by default a temporary one")
+    arguments.add_argument("--folder", type=Path, help="keeps the tables; by default a temporary one")
     arguments.add_argument("--json", type=Path, help="write all figures there, too")
     given = arguments.parse_args()
     spark, runs = get_session("census"), []
-    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+    with nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory() as name:
         folders = {rows: Path(name, str(rows)) for rows in (given.rows // 1000, given.rows // 10, given.rows)}
         for rows, folder in folders.items():
             write_census(folder, rows)
