@@ -263,7 +263,7 @@ def _fields(line: str, layout: _Layout) -> list[str]:
 def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The lines above and below a table, if they are not given. last: some of the last lines.
 
-    A line below has another width and one text, or empty fields and a text that begins as a total or a note does.
+    A line below has another width and one text, or empty fields and begins as a total or a note does.
     """
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
@@ -271,7 +271,7 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
     for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
         texts = [text for text in fields if text.strip()]
         is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
-        is_total = (len(fields) != width or len(texts) < width) and any(map(BELOW.match, texts))
+        is_total = (len(fields) != width or len(texts) < width) and BELOW.match("".join(texts[:1])) is not None
         if width < 2 or not (is_note or is_total):
             break
         below += 1

@@ -55,6 +55,7 @@ def find(tmp_path: Path) -> Any:
         "a,b\n1,2\n3",
         "a,b\n\0,2\n",
         'age,sex\n31,f\n32,m\n"31,5",m\n',
+        "age,job,city\n31,nurse,Rome\n32,cook,Pisa\n33,Stand builder,\n",
     ],
 )
 def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
