@@ -28,6 +28,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.linkage import MOST_ROWS, SEED, Distances, link, of_numbers, of_values
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.measures.loss.ranges import interval_or_none
+from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import group_equal
 
@@ -43,7 +44,10 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
         InputError: if the raw table lacks a column, or a label does not show which values it covers.
     """
     question = result.question
-    columns = {**question.quasi_identifiers, **question.sensitive_attributes}
+    columns: dict[str, QuasiIdentifier | SensitiveAttribute] = {
+        **question.quasi_identifiers,
+        **question.sensitive_attributes,
+    }
     lacking = [name for name in columns if name not in schema_of(raw).names]
     if lacking:
         raise InputError(f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release")
