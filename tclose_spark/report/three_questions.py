@@ -78,7 +78,7 @@ def _unlinked(certificate: Mapping[str, Any]) -> Iterator[str]:
     yield OTHER_TABLES
     if "risks" not in certificate:
         yield "the population (privacy.population)"
-    yield "linkage with the raw table by distance"
+    yield "how often a person is linked to a class by distance"
 
 
 def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
