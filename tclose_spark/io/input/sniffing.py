@@ -282,24 +282,27 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
     """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
     forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain = {*forms}, re.compile(Numerals().pattern)
+    left = {*forms}
     for column in columns:
         texts = {text.strip() for text in column if text.strip()}
-        if not texts or not all(map(NUMERAL.fullmatch, texts)):
-            continue
-        if all(map(plain.match, texts)):
-            if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
-                left -= {form for form in forms if form.thousands == "."}
-            continue
-        fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
-        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
-            continue  # a few texts among numbers
-        if len({*map(len, texts)}) == 1:  # such as telephone numbers
-            fits -= {form for form in fits if form.thousands.isspace()}
-        if fits:
-            left &= fits
+        if texts and all(map(NUMERAL.fullmatch, texts)):
+            left &= _forms_of(texts, forms, separator)
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
     if len({form.decimal for form in left}) > 1 and separator == ",":
         return None
     return next(form for form in forms if form in left)
+
+
+def _forms_of(texts: Collection[str], forms: Sequence[Numerals], separator: str) -> set[Numerals]:
+    """The forms that a column of numbers may have; all if it says nothing of them."""
+    plain = re.compile(Numerals().pattern)
+    if all(map(plain.match, texts)):
+        grouped = all(re.match(Numerals(",", ".").pattern, text) for text in texts)
+        return {form for form in forms if grouped or form.thousands != "."}
+    if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
+        return {*forms}  # a few texts among numbers
+    fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+    if len({*map(len, texts)}) == 1:  # such as telephone numbers
+        fits -= {form for form in fits if form.thousands.isspace()}
+    return fits or {*forms}
