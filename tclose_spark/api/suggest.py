@@ -84,7 +84,7 @@ def suggest(
     suggestion = suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))
     if not trial:
         return suggestion
-    from tclose_spark.suggesting.trying import try_suggestion
+    from tclose_spark.suggesting.trial.trying import try_suggestion
 
     with TemporaryDirectory(prefix="tclose_spark-") as folder:
         return replace(suggestion, tried=try_suggestion(suggestion, suggestion.spec, facts, folder))

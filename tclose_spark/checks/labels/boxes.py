@@ -28,17 +28,9 @@ from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 from tclose_spark.table.writing import write_number
 
 MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task
-
-
 ABSENT, UNCOVERED = -2, -1  # codes of a missing value, and of one that only the label `*` covers
-
-
 LEADING_ZEROS = re.compile(r"\s*[+-]?0\d+(\.|\s*$)")
-
-
 EVERYTHING = (-(1 << 40), 1 << 40)
-
-
 Span = tuple[int, int]
 
 

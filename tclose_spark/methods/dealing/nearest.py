@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
@@ -105,6 +106,7 @@ def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chos
     return min(held + 1, many)
 
 
+@structure
 class _Block(NamedTuple):
     """The rows of a block, and what its classes need.
 
@@ -181,7 +183,8 @@ def _take_nearest(block: _Block, c: int, i: int, centre: int, widths: LabelWidth
     """Gives class c the need[i] rows of part wanted[i] that are nearest to the row `centre`, itself first, and removes
     them from `rows`.
     """
-    quasi, rows, class_of, near = block.quasi, block.rows, block.class_of, block.near
+    quasi, rows, class_of, n = block.quasi, block.rows, block.class_of, len(block.part)
+    apart, near, chosen = block.apart, block.near, block.chosen
     start, many, held = block.starts[block.wanted[i]], block.need[i], 0
     end = start + block.left[block.wanted[i]]
     for at in range(start, end):
@@ -189,13 +192,12 @@ def _take_nearest(block: _Block, c: int, i: int, centre: int, widths: LabelWidth
         far = -1.0 if row == centre else 0.0
         for j in range(quasi.shape[1]):
             a, b = quasi[row, j], quasi[centre, j]
-            counted = widths.domains[j] < len(block.part)
-            far += block.apart[j, a] if counted else width(j, min(a, b), max(a, b), widths)
+            far += apart[j, a] if widths.domains[j] < n else width(j, min(a, b), max(a, b), widths)
             if held == many and far >= near[held - 1]:
                 break
-        held = keep_near(far, row, held, many, near, block.chosen)
+        held = keep_near(far, row, held, many, near, chosen)
     for slot in range(many):
-        class_of[block.chosen[slot]] = c
+        class_of[chosen[slot]] = c
     kept = start
     for at in range(start, end):
         if class_of[rows[at]] < 0:

@@ -15,11 +15,7 @@ from tclose_spark.io.input.text_files import UTF_8, is_packed, opened_lines
 from tclose_spark.io.storage.stores import Place, require_answer
 
 BLOCK = 1 << 22  # bytes that are parsed at once
-
-
 WHITE = bytes(range(33))
-
-
 MARK = MARKS[0][0]
 
 

@@ -23,8 +23,8 @@ from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.spec import FRAME
-from tclose_spark.suggesting.changes import Tree, changes
 from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.trial.changes import Tree, changes
 from tclose_spark.suggesting.writing import Draft
 from tclose_spark.usefulness.queries import QueryError
 from tclose_spark.usefulness.utility_measures import UtilityMeasures

@@ -14,14 +14,8 @@ from tclose_spark.suggesting.settings import MEASURED
 from tclose_spark.suggesting.writing import Draft
 
 OFTEN_MISSING = 0.2  # share of rows without a value from which `missing: any` is tried
-
-
 FEW_QUASI = 2  # quasi-identifiers, of which none is left out
-
-
 MANY_QUASI = 4  # from which half of them are tried
-
-
 Tree = dict[str, Any]
 """A run file as YAML."""
 
