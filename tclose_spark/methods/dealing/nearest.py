@@ -159,11 +159,13 @@ def _generate(block: _Block, widths: LabelWidths) -> None:
 @kernel
 def _first_left(block: _Block, c: int, begun: int) -> int:
     """The first row without a class, from a place in the order on, of a part that class c needs; -1 if none is."""
-    for place in range(begun, len(block.order)):
-        row: int = block.order[place]
-        if block.class_of[row] < 0:
-            for i in range(block.needs[c], block.needs[c + 1]):
-                if block.wanted[i] == block.part[row]:
+    order, part, wanted, class_of = block.order, block.part, block.wanted, block.class_of
+    first, last = block.needs[c], block.needs[c + 1]
+    for place in range(begun, len(order)):
+        row: int = order[place]
+        if class_of[row] < 0:
+            for i in range(first, last):
+                if wanted[i] == part[row]:
                     return row
     return -1
 
