@@ -13,15 +13,8 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.part import TalliedTable, tallied
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
-from tclose_spark.checks.labels.fitting import (
-    class_boxes,
-    codes_of,
-    distinct_people,
-    label_axes,
-    normal_texts,
-    published_label,
-    require_covering,
-)
+from tclose_spark.checks.labels.boxes import class_boxes, codes_of, label_axes, published_label, require_covering
+from tclose_spark.checks.labels.known_people import distinct_people, normal_texts
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, schema_of
 from tclose_spark.errors import InputError
