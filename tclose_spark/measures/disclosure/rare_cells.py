@@ -42,7 +42,7 @@ class ColumnRarity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftOut:
+class UncountedCells:
     """Combinations that were not examined: all those of `size` quasi-identifiers among `among`."""
 
     size: int
@@ -66,7 +66,7 @@ class RareCells:
     combinations: tuple[CellCombination, ...]
     columns: tuple[ColumnRarity, ...]
     rare_rows: int
-    left: tuple[LeftOut, ...]
+    left: tuple[UncountedCells, ...]
 
     @property
     def rare_cells(self) -> int:
@@ -119,16 +119,18 @@ def rare_cells(
     )
 
 
-def _within(ranked: Sequence[str], level: Mapping[str, int], size: int, most: int) -> tuple[list[int], list[LeftOut]]:
+def _within(
+    ranked: Sequence[str], level: Mapping[str, int], size: int, most: int
+) -> tuple[list[int], list[UncountedCells]]:
     """(by first column, the largest combinations to examine; the others)."""
-    largest, left, spent = [0] * len(ranked), list[LeftOut](), 0
+    largest, left, spent = [0] * len(ranked), list[UncountedCells](), 0
     for s in range(1, size + 1):
         for first in range(len(ranked)):
             among = ranked[first:]
             new = 0 if left else sum(1 for _ in islice(_starting(among, level, s), most - spent + 1))
             if left or spent + new > most:
                 number = _how_many(among, level, s)
-                left += [LeftOut(size=s, among=tuple(among), combinations=number)] if number else []
+                left += [UncountedCells(size=s, among=tuple(among), combinations=number)] if number else []
                 break
             spent += new
             largest[first] = s
