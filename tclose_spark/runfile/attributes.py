@@ -103,8 +103,9 @@ class QuasiIdentifier(Section):
     """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
     """
     date_format: Annotated[str, AfterValidator(check_date_format)] | None = None
-    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers. By
-    default ISO. Labels are published as ISO.
+    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers, and
+    `%b` for Jan to Dec. By default ISO. With a form, whole numbers such as 20241231 are dates, too. Labels are
+    published as ISO.
     """
     hierarchy: HierarchySource | None = None
     """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings

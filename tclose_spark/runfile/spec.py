@@ -29,6 +29,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
+from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
@@ -69,9 +70,6 @@ EXPORTS = ("parquet", "csv")
 """Formats of exports."""
 
 
-Format = Literal["csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"]
-
-
 class Input(Section):
     """Where the raw table is."""
 
@@ -80,7 +78,9 @@ class Input(Section):
     view.
     """
     format: Format = "parquet"
-    """The format of the input. Those from excel on are of one file, which this process reads as a whole."""
+    """The format of the input; by default that of the path's ending, if it has one such as `.csv` or `.xlsx`. Those
+    from excel on are of one file, which this process reads as a whole.
+    """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
     """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal` and
     `thousands`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table; `sheet` of a
@@ -95,6 +95,15 @@ class Input(Section):
     def is_frame(self) -> bool:
         """Whether the input is a table in memory, passed from Python."""
         return self.format == "table" and self.path.startswith(FRAME)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """The format by the path's ending, if none is given."""
+        if not isinstance(value, dict) or "format" in value:
+            return value
+        kind = format_of_name(str(value.get("path")))
+        return value if kind in (None, "parquet") else {**value, "format": kind}
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -77,12 +77,22 @@ def test_dates_are_never_names_or_contacts(name: str) -> None:
         ("{0.day:02d}/{0.month:02d}/{0.year}", "%d/%m/%Y"),
         ("{0.month}-{0.day}-{0.year}", "%m-%d-%Y"),
         ("{0.year}/{0.month:02d}/{0.day:02d}", "%Y/%m/%d"),
+        ("{0.year}{0.month:02d}{0.day:02d}", "%Y%m%d"),
+        ("{0:%d-%b-%Y}", "%d-%b-%Y"),
+        ("{0.day} {0:%b} {0.year}", "%d %b %Y"),
+        ("{0.day:02d}{0:%b}{0.year}", "%d%b%Y"),
     ],
 )
 def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
     line = quasi_identifier_settings(suggest_role(facts("birth_date", [written.format(day) for day in DAYS])))
     assert line.settings == {"type": "date", "date_format": form}
     assert not any("dates as text" in said for said in line.said)
+
+
+def test_whole_numbers_that_are_all_dates_are_dates() -> None:
+    days = [int(f"{day:%Y%m%d}") for day in DAYS]
+    assert quasi_identifier_settings(suggest_role(facts("admitted", days))).settings["date_format"] == "%Y%m%d"
+    assert facts("admitted", [*days, 20240230]).date_formats == ()
 
 
 def test_a_day_that_may_be_a_month_is_left_to_the_reader() -> None:

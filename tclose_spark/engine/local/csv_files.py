@@ -24,7 +24,7 @@ from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_options import Numerals, encoding_of, lines_left_out, numerals_of, option_of
+from tclose_spark.io.input.csv_options import Numerals, encoding_of, is_wide, lines_left_out, numerals_of, option_of
 from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise, require_mark
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.storage.stores import Place, require_answer
@@ -37,7 +37,8 @@ BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
 OPTIONS |= {"decimal", "thousands", "skip_rows", "skip_footer"}
-PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+LONE_RETURN = re.compile(rb"\r(?!\n)")  # ends a line, too
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 WHITE = bytes(range(33))
 MARK = MARKS[0][0]
@@ -101,7 +102,7 @@ class Part:
         where = f"input.path: {self.file.name}"
         try:
             with opened_lines(self.file, self.encoding) as opened:
-                blocks = self._blocks(opened)
+                blocks = _without_first(self._blocks(opened), self.above)
                 yield from _without_last(blocks, self.below) if self.below else blocks
         except FileNotFoundError:
             raise problems.gone(where) from None
@@ -114,7 +115,7 @@ class Part:
             raise problems.damaged(where) from None
 
     def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
-        place = self.begin + sum(len(opened.readline()) for _ in range(self.above))
+        place = self.begin
         if self.begin:
             opened.seek(place - 1)
             place += len(opened.readline()) - 1
@@ -129,7 +130,18 @@ class Part:
             else:
                 place += len(data)
             if data:
-                yield data if data.endswith(b"\n") else data + b"\n"
+                data = data if data.endswith(b"\n") else data + b"\n"
+                is_plain = is_wide(self.encoding) or data.count(b"\r") == data.count(b"\r\n")
+                yield data if is_plain else LONE_RETURN.sub(b"\n", data)
+
+
+def _without_first(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
+    """The blocks without the first lines."""
+    for block in blocks:
+        while lines and block:
+            block, lines = block.partition(b"\n")[2], lines - 1
+        if block:
+            yield block
 
 
 def _without_last(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
@@ -229,8 +241,8 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
     with file.open("rb") as opened:
         start = opened.read(SAMPLE)
     require_mark(start, source)
-    is_wide = whole.encoding.startswith(("UTF-16", "UTF-32"))  # its first bytes look like what they are
-    what = None if is_wide else recognise(start, is_packed=is_packed(file))
+    # the first bytes of a wide encoding look like what they are
+    what = None if is_wide(whole.encoding) else recognise(start, is_packed=is_packed(file))
     for block in whole.blocks():
         line = _first_line(block)
         if line is None:
@@ -257,22 +269,16 @@ def _first_line(block: bytes) -> bytes | None:
 
 
 def _check_names(names: Sequence[str], source: Input) -> None:
-    """Raises NeedsSparkError if names are not what they are in the file, or are none."""
-    lower = [name.lower() for name in names]
-    if (
-        len(set(lower)) < len(names)
-        or MALFORMED in names
-        or not all(name and name.isprintable() and "\ufffd" not in name for name in names)
-        or any(name == f"_c{place}" for place, name in enumerate(names))
-    ):
-        raise NeedsSparkError(
-            f"input.path: the first line of {source.path} has a column name that is missing, unreadable or twice there"
-        )
+    """Raises NeedsSparkError if names are not what they are in the file, and InputError if one is there twice."""
+    readable = all(name.isprintable() and "\ufffd" not in name for name in names)
+    if not readable or MALFORMED in names or any(name == f"_c{place}" for place, name in enumerate(names)):
+        raise NeedsSparkError(f"input.path: the first line of {source.path} has an unreadable column name")
+    problems.require_names_once(names, source)
 
 
 def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
-    if lines.count(b"\r") != lines.count(b"\r\n"):
+    if lines.count(b"\r") != lines.count(b"\r\n"):  # in a wide encoding
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
     if b"\0" in lines and dialect.quote in lines:
         raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")

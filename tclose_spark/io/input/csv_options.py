@@ -73,7 +73,7 @@ def csv_options(source: Input) -> dict[str, str]:
     characters.
     """
     options = {"escape": option_of(source, "quote") or '"', **source.options}
-    wide = encoding_of(source).startswith(("UTF-16", "UTF-32"))
+    wide = is_wide(encoding_of(source))
     return {"multiLine": "true", **options} if wide and not option_of(source, "lineSep") else options
 
 
@@ -91,6 +91,11 @@ def encoding_of(source: Input) -> str:
         if given[:3].upper() == "UTF"
         else given
     )
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether every character of an encoding has several bytes."""
+    return encoding.startswith(("UTF-16", "UTF-32"))
 
 
 def as_bytes(source: Input) -> dict[str, str]:

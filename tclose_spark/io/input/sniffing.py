@@ -139,7 +139,7 @@ def _first_file(source: Input) -> tuple[Path | None, bytes]:
 
 def _lines(content: bytes, encoding: str) -> list[str]:
     text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    return re.split("\r\n|\r|\n", text)
 
 
 def _encoding(start: bytes) -> str:

@@ -20,6 +20,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.sniffing import completed, told
 from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import UNREADABLE
 
 FRAME = pd.DataFrame(
@@ -65,6 +66,7 @@ def plain(value: Any) -> Any:
 def test_a_file_is_read(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     rows = read(tmp_path / name)
+    assert rows == collect(sources.read_table(LocalSession(), Input(path=str(tmp_path / name)))).to_pylist()
     assert [{key: plain(value) for key, value in row.items()} for row in rows] == ROWS
     if name in ("a.xlsx", "a.dta"):
         assert isinstance(rows[0]["age"], int)

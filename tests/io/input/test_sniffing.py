@@ -85,6 +85,11 @@ def test_utf_8_with_a_damaged_byte_stays_utf_8(find: Any) -> None:
     assert find("a,b\nKöln,1\nKöln,2\n".encode() + b"K\xf6ln,3\n")[0] == {}
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_other_ends_of_lines(find: Any, end: str) -> None:
+    assert find(TITLED.replace("\n", end), header="true")[0] == {"skip_rows": "3", "skip_footer": "2", **FOUND}
+
+
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
 def test_a_separator_is_found(find: Any, sep: str) -> None:
     assert find(f"a{sep}b\n1,5{sep}2,5\n1,7{sep}x, y\n")[0] == {"sep": sep, "decimal": ","}
