@@ -467,6 +467,10 @@ class Attributes(Section):
     """
     insensitive_attributes: Columns = ()
     """Columns that neither identify nor harm a person. They are published unchanged."""
+    missing_values: dict[str, MissingValues] = Field(default_factory=dict)
+    """Codes that are read as missing in insensitive attributes, such as `{region: [9]}`. Other columns have a key of
+    their own.
+    """
     pseudonyms: Pseudonyms = Field(default_factory=dict)
     """Direct identifiers that are published as keyed pseudonyms, which link the rows of a person. One of them may also
     be the column of `person`.
@@ -512,9 +516,10 @@ class Attributes(Section):
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
                 )
-        for column in self.allow_unique:
-            if column not in self.insensitive:
-                raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
+        for key, named in (("allow_unique", self.insensitive), ("missing_values", self.insensitive_attributes)):
+            for column in getattr(self, key):
+                if column not in named:
+                    raise ValueError(f"{key} names {column!r}, which is not in insensitive_attributes")
         return self
 
     @property

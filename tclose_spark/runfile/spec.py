@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
 from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
@@ -583,10 +583,11 @@ class ReleaseSpec(Section):
     @property
     def missing_values(self) -> dict[str, tuple[str, ...]]:
         """The codes for missing values of each column that has some."""
-        own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.attributes.quasi_identifiers}
-        own |= self.attributes.sensitive_attributes
-        codes = {name: (*self.input.missing_values, *settings.missing_values) for name, settings in own.items()}
-        codes |= dict.fromkeys(self.attributes.insensitive_attributes, self.input.missing_values)
+        attributes, codes = self.attributes, dict.fromkeys(self.attributes.insensitive_attributes, ())
+        codes |= attributes.missing_values
+        for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
+            codes |= {name: one.missing_values for name, one in settings.items()}
+        codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}
         return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:

@@ -127,6 +127,7 @@ def render_run_file(draft: Draft) -> str:
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
+        codes=flow({one.name: list(one.facts.codes.rows) for one in choice.insensitive if one.facts.codes.rows}),
         weight=draft.weight and _shown(no_settings(draft.weight)),
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],

@@ -174,6 +174,16 @@ def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any
     assert code == 0, err
 
 
+def test_codes_of_an_insensitive_column_are_read_as_missing(tmp_path: Path) -> None:
+    table = with_word("65").append_column("wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100)))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert suggestion.spec["attributes"]["missing_values"] == {"wave": [9]}
+    assert (
+        tc.release(table, suggestion.spec, engine="local", log=None, output=tmp_path).to_arrow()["wave"].null_count
+        == 100
+    )
+
+
 def test_a_text_among_numbers_is_no_word_for_missing() -> None:
     assert not facts("age", [*map(str, range(50)), "CANARY-7f3"]).codes.rows
     assert facts("age", [*map(str, range(50)), "NA", "none"]).codes.rows == {"NA": 1, "none": 1}
