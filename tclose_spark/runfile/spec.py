@@ -82,9 +82,9 @@ class Input(Section):
     from excel on are of one file, which this process reads as a whole.
     """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal` and
-    `thousands`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table; `sheet` of a
-    workbook, by its name.
+    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal`,
+    `thousands` and `currency`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table;
+    `sheet` of a workbook, by its name.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""

@@ -154,7 +154,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     found = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and looks_like_a_key(facts):
+        if least is None and one.concept is None and not one.hint.quantity and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):

@@ -323,6 +323,15 @@ def test_marks_in_numbers(both: Both, decimal: str, thousands: str, written: str
     assert table["a"].to_pylist() == ["1234.50", "-0.5", "+12", "1234567", None, *texts[5:]]
 
 
+@pytest.mark.parametrize("currency", ["$", "\u20ac", "EUR"])
+def test_amounts_with_a_currency(both: Both, currency: str) -> None:
+    texts = ["{}1,234.50", "-{} 5", "{}-5", "7\u00a0{}", "+8.5{}", "5", "{}", "{}{}5", "5.5.5 {}", "x {}"]
+    written = [text.format(*[currency] * 2) for text in texts]
+    content = "a;b\n" + "".join(f"{text};1\n" for text in written)
+    table = both(content, sep=";", header="true", thousands=",", currency=currency)
+    assert table["a"].to_pylist() == ["1234.50", "-5", "-5", "7", "+8.5", "5", *written[6:]]
+
+
 def test_lines_around_a_table_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.csv"
     file.write_text("\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8")

@@ -95,6 +95,15 @@ def test_whole_numbers_that_are_all_dates_are_dates() -> None:
     assert facts("admitted", [*days, 20240230]).date_formats == ()
 
 
+def test_numbers_of_other_people_and_quantities_are_no_person() -> None:
+    rows = 600
+    table = with_word("65").append_column("officer_id", pa.array(DRAW.integers(100, 150, rows)))
+    table = table.append_column("duration_sec", pa.array(DRAW.integers(60, 5000, rows)))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert "person" not in suggestion.spec["attributes"]
+    assert "duration_sec" not in suggestion.spec["attributes"]["direct_identifiers"]
+
+
 def test_a_day_that_may_be_a_month_is_left_to_the_reader() -> None:
     either = [f"{day.day % 12 + 1:02d}/{day.month:02d}/{day.year}" for day in DAYS]
     line = quasi_identifier_settings(suggest_role(facts("birth_date", either)))

@@ -36,7 +36,7 @@ PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
-OPTIONS |= {"decimal", "thousands", "skip_rows", "skip_footer"}
+OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
 PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 LONE_RETURN = re.compile(rb"\r(?!\n)")  # ends a line, too
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
@@ -371,5 +371,5 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
 def _plain_numbers(texts: pa.Array, numerals: Numerals) -> pa.Array:
     """Texts in which numbers are written as in Python."""
     are_numbers = pc.match_substring_regex(texts, numerals.pattern)
-    digits = pc.replace_substring(texts, numerals.thousands, "") if numerals.thousands else texts
+    digits = pc.replace_substring_regex(texts, f"[{re.escape(numerals.others)}]", "") if numerals.others else texts
     return pc.if_else(are_numbers, pc.replace_substring(digits, numerals.decimal, "."), texts)

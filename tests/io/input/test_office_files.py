@@ -84,6 +84,18 @@ def workbook(path: Path, *sheets: list[list[Any]]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["people.xls", "people.ods"])
+def test_workbooks_that_xlwt_and_odfpy_wrote(name: str) -> None:
+    rows = read(Path(__file__).with_name("samples") / name)
+    assert [{key: plain(value) for key, value in row.items()} for row in rows] == ROWS
+
+
+def test_a_portable_file_of_spss(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat.write_por(pd.DataFrame({"AGE": [31.0, None], "SEX": ["f", ""]}), tmp_path / "a.por")
+    assert read(tmp_path / "a.por") == [{"AGE": 31, "SEX": "f"}, {"AGE": None, "SEX": None}]
+
+
 def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
     rows = [[], ["Cases of 2020"], [], ["age", "code", None, "seen", None], [31, 7, "x", dt.datetime(2020, 1, 1, 12)]]
     path = workbook(tmp_path / "a.xlsx", [["a"], [1]], [*rows, [32, "b", "y", None], ["Total", 63, None, None]])

@@ -68,7 +68,7 @@ def _value(field: T.StructField, numerals: Numerals | None) -> Column:
     text = F.when(column != "", column)
     if numerals is None:
         return text
-    plain = F.translate(text, numerals.decimal + numerals.thousands, ".")
+    plain = F.translate(text, numerals.decimal + numerals.others, ".")
     return F.when(text.rlike(numerals.pattern), plain).otherwise(text)
 
 
