@@ -40,6 +40,7 @@ BELOW = re.compile(
     r"notes?|anmerkung(en)?|stand)\b"
 )
 """How a line below a table begins, some of whose other fields are empty."""
+PLAIN = re.compile(Numerals().pattern)
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -243,7 +244,7 @@ def _found(
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
         rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
-        columns = [*zip(*rows, strict=True)]
+        columns: list[Sequence[str]] = [*zip(*rows, strict=True)]
         currency = option_of(source, "currency") or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
         if currency and not option_of(source, "currency"):
             yield "currency", currency
@@ -270,7 +271,7 @@ def _fields(line: str, layout: _Layout) -> list[str]:
 def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The lines above and below a table, if they are not given. last: some of the last lines.
 
-    A line below has another width and one text, or empty fields and a text that begins as a total or a note does.
+    A line below has another width and one text, or empty fields and begins as a total or a note does.
     """
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
@@ -278,7 +279,7 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
     for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
         texts = [text for text in fields if text.strip()]
         is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
-        is_total = (len(fields) != width or len(texts) < width) and any(map(BELOW.match, texts))
+        is_total = (len(fields) != width or len(texts) < width) and BELOW.match("".join(texts[:1])) is not None
         if width < 2 or not (is_note or is_total):
             break
         below += 1
@@ -297,26 +298,32 @@ def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:
 
 
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
-    """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
-    forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain = {*forms}, re.compile(Numerals().pattern)
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points before three digits
+    are marks of thousands if other numbers have decimal commas.
+    """
+    decimals = ".," if separator == "," else ",."
+    forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
+    left, with_points = {*forms}, False
     for column in columns:
         texts = {text.strip() for text in column if text.strip()}
-        if not texts or not all(map(NUMERAL.fullmatch, texts)):
-            continue
-        if all(map(plain.match, texts)):
-            if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
-                left -= {form for form in forms if form.thousands == "."}
-            continue
-        fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
-        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
-            continue  # a few texts among numbers
-        if len({*map(len, texts)}) == 1:  # such as telephone numbers
-            fits -= {form for form in fits if form.thousands.isspace()}
-        if fits:
-            left &= fits
+        if texts and all(map(NUMERAL.fullmatch, texts)):
+            left &= _forms_of(texts, forms, separator)
+            with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
-    if len({form.decimal for form in left}) > 1 and separator == ",":
+    if any(form.decimal == "," for form in left) and any(form.thousands == "," for form in left):
         return None
-    return next(form for form in forms if form in left)
+    return min(left, key=lambda form: (with_points and form.thousands != ".", forms.index(form)))
+
+
+def _forms_of(texts: Collection[str], forms: Sequence[Numerals], separator: str) -> set[Numerals]:
+    """The forms that a column of numbers may have; all if it says nothing of them."""
+    if all(map(PLAIN.match, texts)):
+        grouped = all(re.match(Numerals(",", ".").pattern, text) for text in texts)
+        return {form for form in forms if grouped or form.thousands != "."}
+    if separator == "," and 2 * len([*filter(PLAIN.match, texts)]) > len(texts):
+        return {*forms}  # a few texts among numbers
+    fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+    if len({*map(len, texts)}) == 1:  # such as telephone numbers
+        fits -= {form for form in fits if form.thousands.isspace()}
+    return fits or {*forms}
