@@ -100,6 +100,8 @@ def test_numbers_of_other_people_and_quantities_are_no_person() -> None:
     rows = 600
     table = with_word("65").append_column("officer_id", pa.array(DRAW.integers(100, 150, rows)))
     table = table.append_column("duration_sec", pa.array(DRAW.integers(60, 5000, rows)))
+    times = [f"{i % 24:02d}:{i % 60:02d}:{i % 7:02d}" for i in range(rows)]
+    table = table.append_column("stop_time", pa.array([*times[:400], *times[:200]]))
     suggestion = tc.suggest(table, log=None, engine="local")
     assert "person" not in suggestion.spec["attributes"]
     assert "duration_sec" not in suggestion.spec["attributes"]["direct_identifiers"]
