@@ -159,6 +159,13 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     threshold: Annotated[Number | None, Option("A record counts as at risk above this chance; by default 0.09.")]
+    reidentified: Annotated[
+        Number | None,
+        Option(
+            "Give the individual risk that no record may exceed so that at most this share is expected to be "
+            "re-identified."
+        ),
+    ]
     attacks: Annotated[bool, Option("Measure attacks, too.", default=True)]
     gain: Annotated[
         Number, Option("A class is exposed to an attack that raises a belief by more than this.", default="0.2")

@@ -48,6 +48,8 @@ class AuditQuestion(Section):
     """The column that identifies people, who may have several rows."""
     population: Population | None = None
     """The population that the table is a sample of."""
+    reidentified: Share | None = None
+    """The share of expected re-identifications for which the individual risk has a threshold."""
     threshold: Share | None = None
     """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
     attacks: bool = DEFAULTS["attacks"]

@@ -271,6 +271,12 @@ class Privacy(Section):
                 f"{', '.join(needing)}: this risk depends on the population; expected population, such as "
                 "{fraction: 0.05}"
             )
+        estimated = self.population is not None and self.population.is_estimated
+        if not estimated and any(kind == "individual" for kind, _, _ in required):
+            raise ValueError(
+                "risk.individual is of people whose number is estimated, and a table counts them; expected population: "
+                "{fraction: 0.05} or {weight: COLUMN}, or marketer"
+            )
         return self
 
     @property

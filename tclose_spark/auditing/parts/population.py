@@ -11,12 +11,17 @@ from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
+from tclose_spark.errors import ConfigurationError
 
 
 class PopulationRisk(AuditPart):
     """The risks, if the question is about them."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
+        if question.reidentified is not None and (question.population is None or not question.population.is_estimated):
+            raise ConfigurationError(
+                "--reidentified: the individual risk is of a sample; expected --population, a fraction or weight:COLUMN"
+            )
         if question.population is not None and not question.population.is_estimated:
             require_labels(question, "--population")
 
@@ -34,6 +39,7 @@ class PopulationRisk(AuditPart):
             table=table.inputs.table,
             listed=table.inputs.population,
             disjoint=_are_disjoint(table),
+            stated=question.reidentified,
         )
         return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
 

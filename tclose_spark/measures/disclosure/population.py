@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -86,6 +87,11 @@ class Risk:
     mean: Fraction
     share: Fraction
     estimate: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        figures = {"maximum": float(self.maximum), "mean": float(self.mean), "share": float(self.share)}
+        return {**figures, "estimate": self.estimate}
 
 
 def prosecutor_risk(sizes: IntArray, classes: IntArray, threshold: Fraction) -> Risk:

@@ -29,6 +29,7 @@ class PopulationJudge(ReleaseJudge):
             table=release.table,
             listed=listed,
             what="privacy.population",
+            stated=None if privacy.risk is None or privacy.risk.individual is None else privacy.risk.individual.mean,
         )
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
