@@ -120,6 +120,14 @@ class AuditOptions(TableOptions, total=False):
     person: Annotated[
         str | None, Option("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
     ]
+    household: Annotated[
+        Any,
+        Option(
+            "The household of a row, and the least number of them in each class.",
+            'The household of a row, and the least number of them in each class, such as `{"column": "hh", "k": 3}`.',
+            metavar="COLUMN[:K]",
+        ),
+    ]
     missing: Annotated[
         str | None,
         Option(

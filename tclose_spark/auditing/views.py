@@ -21,7 +21,7 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
-from tclose_spark.measures.disclosure.individual import IndividualRisk
+from tclose_spark.measures.disclosure.individual import HouseholdRisk, IndividualRisk
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
@@ -220,6 +220,9 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
     yield from _table(title, ["risk", "maximum", "mean", "share"], rows)
     yield Text(f"population: {population_text(found)}")
     yield from map(Text, individual_texts(found))
+    if isinstance(of_households := found.risks.get("household"), HouseholdRisk):
+        share, whole = float(of_households.unique), of_households.households
+        yield Text(f"households: in {share:.2%} of {whole:,}, someone is alone in a class")
     if found.unmatched:
         yield Text(
             f"note: {found.unmatched:,} classes have more records than people of the population who fit them; they "

@@ -91,6 +91,8 @@ def build_certificate(
             *(_linkable(*one) for one in _pseudonyms(spec).items()),
         ],
     }
+    if "households" in figures:
+        sections["guarantees"]["k"]["over_households"] = figures["households"]
     for write in used_parts(spec, "words"):
         sections |= write(spec, figures)
     return _given(sections)

@@ -37,8 +37,10 @@ class SizeJudge:
 
 
 def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
-    """The rows of the report: of people if they are counted, and of records. k: of the certificate."""
+    """The rows of the report: of people and households if they are counted, and of records. k: of the certificate."""
     counted = {"people": {**k, **k["over_people"]}} if "over_people" in k else {}
+    if "over_households" in k:
+        counted["households"] = k["over_households"]
     for of, figure in {**counted, "rows": k}.items():
         met = figure["achieved"] >= figure["required"]
         yield at_least("k-anonymity", "", f"{of} in the smallest class", figure, met)

@@ -26,7 +26,7 @@ from tclose_spark.runfile.brought import find_requirement, modules, read_brought
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import PersonColumn, WeightColumn
+from tclose_spark.runfile.people import HouseholdColumn, PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import (
     CODES_A_DAY,
@@ -454,6 +454,10 @@ class Attributes(Section):
     """The column that identifies the person of each row, if a person may have several. k and l then count people, and
     each t is required over rows and over people. The column is never published.
     """
+    household: HouseholdColumn | None = None
+    """The column that identifies the household of each row. A class can be required to have members of several. The
+    column is never published.
+    """
     weight: WeightColumn | None = None
     """The column with the number of people whom each row stands for, if the table is a survey. It has no other role."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
@@ -498,8 +502,9 @@ class Attributes(Section):
                 roles.setdefault(column, []).append(role)
         if self.person is not None and self.person.column not in self.pseudonyms:
             roles.setdefault(self.person.column, []).append("person")
-        if self.weight is not None:
-            roles.setdefault(self.weight.column, []).append("weight")
+        for role, one in (("household", self.household), ("weight", self.weight)):
+            if one is not None:
+                roles.setdefault(one.column, []).append(role)
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
@@ -520,6 +525,11 @@ class Attributes(Section):
     def published_weight(self) -> str | None:
         """The column of weights if it is published."""
         return self.weight.column if self.weight is not None and self.weight.publish else None
+
+    @property
+    def least_households(self) -> int:
+        """How many households a class needs; 1 if that is not required."""
+        return 1 if self.household is None else self.household.k
 
     @property
     def insensitive(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ THRESHOLD = Fraction(9, 100)
 RISKS = {
     **{adversary: f"the {adversary}'s risk" for adversary in ("prosecutor", "journalist", "marketer")},
     "individual": "the individual risk",
+    "household": "the risk of households",
 }
 """The kinds of risk, with their names."""
 FIGURES = ("maximum", "mean", "share")
@@ -92,6 +93,9 @@ class RiskLimits(Section):
     """Limits for the individual risk, an estimate: its mean is the share of records that are expected to be
     re-identified. Needs `privacy.population` with a fraction or weights.
     """
+
+    household: RiskLimit | None = None
+    """Limits for the chance that some member of the household is recognized. Needs `attributes.household`."""
 
     def required(self) -> Iterator[tuple[str, str, Fraction]]:
         """Each (kind of risk, figure, limit) that is required."""

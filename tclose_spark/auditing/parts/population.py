@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tclose_spark.auditing.parts.background import require_labels
+from tclose_spark.auditing.parts.households import households_of
 from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
@@ -27,7 +28,7 @@ class PopulationRisk(AuditPart):
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         question = table.question
-        if question.population is None and question.threshold is None:
+        if question.population is None and question.threshold is None and question.household is None:
             return result
         found = measure_risks(
             table.classes,
@@ -40,6 +41,7 @@ class PopulationRisk(AuditPart):
             listed=table.inputs.population,
             disjoint=_are_disjoint(table),
             stated=question.reidentified,
+            households=None if question.person is not None else households_of(table),
         )
         return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.households import household_risk
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.checks.labels.fitting import MOST_JOINED, fitting_people, joined_quasi
 from tclose_spark.engine.protocol import Table
@@ -87,9 +88,7 @@ class PopulationRisks:
                 "people_estimated": self.population.is_estimated,
                 "unmatched_classes": self.unmatched,
             }
-        for kind, risk in self.risks.items():
-            exact = {} if isinstance(risk, IndividualRisk) else {"maximum_exact": str(risk.maximum)}
-            entry[kind] = {**risk.to_json(), **exact}
+        entry |= {kind: risk.to_json() for kind, risk in self.risks.items()}
         entry["uniques"] = {"sample": self.alone}
         if self.unique is not None:
             entry["uniques"]["sample_and_population"] = {"value": self.unique, "estimate": False}
@@ -124,6 +123,7 @@ def measure_risks(
     what: str = "--population",
     disjoint: bool = False,
     stated: Fraction | None = None,
+    households: Table | None = None,
 ) -> PopulationRisks:
     """The risks of the classes of a class table.
 
@@ -131,6 +131,8 @@ def measure_risks(
     table: the published table, if the population is a weight. listed: the people, if it is a table.
     what: what an error names the population.
     disjoint: whether regions of classes are known not to overlap.
+    households: the rows with their labels, their weight if the population is one, HOUSEHOLD and SUPPRESSED, to measure
+        the risk of households.
     stated: the share of expected re-identifications for which the individual risk has a threshold.
 
     Raises:
@@ -138,10 +140,14 @@ def measure_risks(
         rows, or a label does not show which values it covers; or if there are more than MOST_JOINED distinct classes.
     """
     sizes, number = _sizes(classes, counted)
-    prosecutor = prosecutor_risk(sizes, number, threshold)
-    alone = int(number[sizes == 1].sum())
+    risks, alone = {"prosecutor": prosecutor_risk(sizes, number, threshold)}, int(number[sizes == 1].sum())
+    labels = [column for q in quasi for column in q.columns]
+    of_households = (
+        {} if households is None else {"household": household_risk(households, labels, population, threshold)}
+    )
     if population is None:
-        return PopulationRisks(population=None, threshold=threshold, risks={"prosecutor": prosecutor}, alone=alone)
+        risks |= of_households
+        return PopulationRisks(population=None, threshold=threshold, risks=risks, alone=alone)
     people = Fraction(int(sizes @ number))
     unique, presence = None, None
     if population.fraction is not None:
@@ -149,7 +155,7 @@ def measure_risks(
         people /= population.fraction
     elif population.weight is not None:
         assert table is not None
-        of, weights = _weighed(table, [column for q in quasi for column in q.columns], population.weight, what)
+        of, weights = _weighed(table, labels, population.weight, what)
         people = max(people, weights)
     else:
         assert listed is not None
@@ -157,9 +163,10 @@ def measure_risks(
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
         presence = Presence.of(of.sizes, of.population, int(people)) if disjoint else None
     estimated = population.is_estimated and alone
-    risks = {"prosecutor": prosecutor, **population_risks(of, threshold, population.is_estimated)}
+    risks |= population_risks(of, threshold, population.is_estimated)
     if population.is_estimated:
         risks["individual"] = IndividualRisk.of(of, threshold, stated)
+    risks |= of_households
     return PopulationRisks(
         population=population,
         threshold=threshold,

@@ -36,6 +36,7 @@ class IndividualRisk(Risk):
         expected; None if no share is stated.
     """
 
+    exact = False
     expected: float
     stated: Fraction | None = None
     threshold: float | None = None
@@ -61,6 +62,23 @@ class IndividualRisk(Risk):
             stated=stated,
             threshold=None if stated is None else risk_threshold(risks, records, float(stated)),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HouseholdRisk(Risk):
+    """The risk that some member of the household is recognized, as that of each member: 1 less the product of 1 - r
+    over the members in the table, where r is the individual risk, or 1 / f if F is not estimated.
+
+    households: how many there are. unique: the share of them in which someone is alone in a class.
+    """
+
+    exact = False
+    households: int
+    unique: Fraction
+
+    def to_json(self) -> dict[str, Any]:
+        """See Risk."""
+        return {**super().to_json(), "households": self.households, "unique": float(self.unique)}
 
 
 def sampled(of: PopulationSizes) -> FloatArray:

@@ -95,6 +95,8 @@ class Dense:
             weight=np.zeros(0, dtype=np.int64),
             most=np.zeros(0),
             shares=np.zeros((0, 0)),
+            household=np.zeros(0, dtype=np.int64),
+            households=0,
         )
         return plain if self.attributes.people is None else self._of_people(plain, self.attributes.people)
 
@@ -120,8 +122,14 @@ class Dense:
         margin = MARGIN + (2 / people.share.min() + plain.domains.max()) / ONE  # weights and expected ones are rounded
         for a in self.attributes.sensitive if plain.caps.size else ():
             shares[a.column, : len(a.domain.values)] = of_people.largest_shares(a, margin)
+        tables = tables.reshape(-1, plain.tables.shape[1])
+        if people.household is not None:
+            whole = np.zeros((1, tables.shape[1]), dtype=np.int64)
+            whole[0, 0] = rows @ people.household
+            tables = np.concatenate([tables, whole])
+            plain = plain._replace(household=people.household, households=people.least_household_units)
         return plain._replace(
-            tables=tables.reshape(-1, plain.tables.shape[1]),
+            tables=tables,
             first=np.ascontiguousarray(people.first),
             weight=weight,
             most=np.array([np.inf if a.t is None else float(a.t) - margin for a in self.attributes.sensitive]),
