@@ -117,14 +117,17 @@ def test_people_and_households_at_once(method: str, make_run: Callable[..., Run]
 
 
 @pytest.mark.on_spark
-def test_both_engines_make_one_release(make_run: Callable[..., Run], spark: Any, tmp_path: Path) -> None:
+def test_both_engines_make_one_release(
+    run_file: Callable[..., Path], spark: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TCLOSE_SECRET", "a secret of forty characters, for both runs")
     table = drawn_table(4).append_column("w", pa.array([1.5 + i % 7 for i in range(240)]))
     asked = {**DRAWN, "household": {"column": "hh", "k": 3}, "weight": {"column": "w", "publish": True}}
-    run = make_run(table, method={"name": "closeness_tree"}, privacy={"population": {"weight": "w"}}, **asked)
+    conf = run_file(table, method={"name": "closeness_tree"}, privacy={"population": {"weight": "w"}}, **asked)
     found = {}
     for session in (LocalSession(), spark):
-        spec = load_spec(tmp_path / "run.yaml", [f"output.path={tmp_path / type(session).__name__}"])
-        one = pipeline.release(Run(spec, session, lambda line: None, secret=run.secret))
+        spec = load_spec(conf, [f"output.path={tmp_path / type(session).__name__}"])
+        one = pipeline.release(Run(spec, session, lambda line: None))
         found[type(session).__name__] = (one["release"]["fingerprint"], one["guarantees"], one["risks"])
     assert found["LocalSession"] == found["SparkSession"]
     assert min(map(len, classes(tmp_path / "LocalSession", table, "hh"))) >= 3
@@ -146,7 +149,8 @@ def test_the_verifier_refuses_a_class_of_few_households(
     message = r"2 classes \(16 rows\) have members of fewer than 3 households; the fewest are 2"
     with pytest.raises(GuaranteeError, match=message):
         pipeline.verify(run)
-    rows = pa.Table.from_pandas(read(area / "households"), preserve_index=False)
+    columns = read(area / "households").to_dict("list")
+    rows = pa.table({name: pa.array(values) for name, values in columns.items()})
     place = rows.column_names.index("household_hash")
     forged = rows.set_column(place, "household_hash", pa.array(range(16), pa.int64()))
     run.staging.remove("households")
