@@ -331,7 +331,7 @@ def _sensitive(
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
-        "missing": settings.missing if settings.kind.missing else "value",
+        "missing": "value" if not settings.kind.missing and settings.missing == "error" else settings.missing,
         "homogeneous": achieved["homogeneous"],
     }
     if "places" in achieved:

@@ -333,9 +333,10 @@ class SensitiveAttribute(Section):
     """The order of values for an ordered distance: by value, by frequency, or a list of all values, lowest first."""
     hierarchy: HierarchySource | None = None
     """For a hierarchical distance: a hierarchy file, as for a quasi-identifier."""
-    missing: Literal["error", "lowest", "highest", "leaf"] = "error"
+    missing: Literal["error", "lowest", "highest", "leaf", "uninformative"] = "error"
     """The place of missing values: lowest or highest in an order, or a leaf of their own in a hierarchy. error rejects
-    them.
+    them. With an equal distance, they are a value like others; if they are uninformative, they are so for t, but count
+    for no l and no attack.
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
@@ -378,7 +379,7 @@ class SensitiveAttribute(Section):
             _require_order(self.order)
         if not self.kind.ordered and self.order != "value":
             raise ValueError(f"order is for distance: {ordered}")
-        if self.missing not in ("error", *self.kind.missing):
+        if self.missing not in ("error", *(self.kind.missing or ["uninformative"])):
             raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
         if self.bins is not None and (not self.kind.ordered or self.order != "value"):
             raise ValueError(f"bins are for distance: {ordered} by value")

@@ -53,9 +53,9 @@ class Dense:
         for a in counted.sensitive:
             key = f"attributes.sensitive_attributes.{a.name}.l"
             present = sum(n > 0 for n in a.domain.counts)
-            if a.needs.least_values > present:
+            if a.needs.least_of_all > present:
                 what = "has" if counted is self.attributes else "over people, with one row each, has"
-                least = a.needs.least_values
+                least = a.needs.least_of_all
                 raise UnreachableError(f"{key}.distinct is {least}, but the whole table {what} {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
@@ -86,7 +86,7 @@ class Dense:
             heights=np.array([len(tree) for tree in trees], dtype=np.int64),
             rows=int(self.attributes.rows),
             k=int(self.k),
-            distinct=np.array([a.needs.least_values for a in sensitive], dtype=np.int64),
+            distinct=np.array([a.needs.least_of_all for a in sensitive], dtype=np.int64),
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
@@ -151,7 +151,7 @@ class Dense:
             values = np.zeros(len(a.domain.counts), dtype=np.int64)
             np.add.at(values, self.attributes.cells[:, a.column], cells)
             of_one = Histograms.dense(values[None, :])
-            if np.count_nonzero(values) < a.needs.least_values:
+            if np.count_nonzero(values) < a.needs.least_of_all:
                 return False
             if not a.needs.are_capped(of_one, self.attributes.likened_table(a))[0]:
                 return False
