@@ -168,7 +168,8 @@ class KnownAttributeColumns:
     """What an adversary who knows one sensitive attribute learns of another in a class (a `ClassMeasure`).
 
     `told_<known>/<target>`: records whose target the best guess gets right. `certain_<known>/<target>`: records for
-    which the guess cannot be wrong. unknown: the code of each attribute that is no target. `alone_<known>/<target>`: records whose known value is unique in the class.
+    which the guess cannot be wrong. `alone_<known>/<target>`: records whose known value is unique in the class.
+    unknown: of each attribute, the code of the value that is no target.
     """
 
     names: tuple[str, ...]
