@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """used: whether a run uses it."""
+    """used: whether a run uses it. The keys of `output` do not decide that: a finished release is verified without
+    those that made it.
+    """
 
     name: str
     parts: tuple[str, ...]
@@ -38,7 +40,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("households", ("reader", "maker", "judge"), lambda spec: spec.attributes.household is not None),
     Option("people", ("reader", "maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option("supersets", ("judge",), lambda spec: spec.privacy.nt is not None),
-    Option("lines", ("maker", "judge"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
+    Option("lines", ("maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option(
         "population",
         ("judge",),
