@@ -48,7 +48,9 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
 
 def size_line(k: Entry) -> tuple[str, str]:
     """(name, figures) for the console."""
-    return "k", f"requested {k['required']}, achieved {achieved_text(k)}"
+    of = k.get("over_households")
+    households = "" if of is None else f"; households requested {of['required']}, achieved {of['achieved']}"
+    return "k", f"requested {k['required']}, achieved {achieved_text(k)}{households}"
 
 
 def size_violation(broken: Guarantee, classes: str, over: str) -> str:
