@@ -112,8 +112,8 @@ def risk_threshold(risks: FloatArray, records: IntArray, stated: float) -> float
     """The largest r such that records with the risk min(risk, r) have at most the mean `stated`; 1 if all may stay. The
     threshold of mu-Argus: records above it are to be protected. risks, records: of classes, shape (groups,).
 
-    >>> risk_threshold(np.array([0.1, 0.5]), np.array([2, 2]), 0.2)
-    0.3
+    >>> risk_threshold(np.array([0.125, 0.5]), np.array([2, 2]), 0.25)
+    0.375
     """
     order = np.lexsort((records, risks))
     below = np.cumsum(np.append(0.0, (risks * records)[order]))
