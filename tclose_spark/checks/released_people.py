@@ -15,7 +15,7 @@ from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_t
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
 from tclose_spark.errors import GuaranteeError, InputError
-from tclose_spark.io.run import PEOPLE
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint

@@ -12,8 +12,9 @@ from tclose_spark.runfile.section import Exact, Section, number_schema
 
 THRESHOLD = Fraction(9, 100)
 """The threshold of EMA's policy 0070 for public releases."""
+ADVERSARIES = ("prosecutor", "journalist", "marketer")
 RISKS = {
-    **{adversary: f"the {adversary}'s risk" for adversary in ("prosecutor", "journalist", "marketer")},
+    **{adversary: f"the {adversary}'s risk" for adversary in ADVERSARIES},
     "individual": "the individual risk",
     "household": "the risk of households",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tclose_spark.io.run import HOUSEHOLDS
+from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.people.maker import PeopleMaker
 from tclose_spark.table.people import HOUSEHOLD
 from tclose_spark.table.rows import Rows

@@ -10,8 +10,8 @@ from tclose_spark.errors import InputError
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import HOMELESS
 from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.people import with_households
-from tclose_spark.stages.staging.tallies import Counted
 
 
 class HouseholdsReader(InputReader):

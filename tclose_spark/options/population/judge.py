@@ -9,7 +9,7 @@ from tclose_spark.checks.classes.population import PopulationRisks, measure_risk
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
-from tclose_spark.io.run import HOUSEHOLDS
+from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.population.listed import opened_population
 from tclose_spark.runfile.population import THRESHOLD
 
