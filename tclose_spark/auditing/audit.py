@@ -9,6 +9,7 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.attacks import Attacks
 from tclose_spark.auditing.parts.background import Background
 from tclose_spark.auditing.parts.class_file import ClassFile
+from tclose_spark.auditing.parts.households import HouseholdCounts
 from tclose_spark.auditing.parts.part import AuditPart, tallied
 from tclose_spark.auditing.parts.population import PopulationRisk
 from tclose_spark.auditing.parts.rare_cells import RareCellsSearch
@@ -33,6 +34,7 @@ PARTS: Sequence[type[AuditPart]] = (
     Requirements,
     Background,
     UniquesSearch,
+    HouseholdCounts,
     RareCellsSearch,
     PopulationRisk,
     SeveralReleases,

@@ -122,6 +122,14 @@ class AuditOptions(TableOptions, total=False):
     person: Annotated[
         str | None, OptionText("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
     ]
+    household: Annotated[
+        Any,
+        OptionText(
+            "The household of a row, and the least number of them in each class.",
+            'The household of a row, and the least number of them in each class, such as `{"column": "hh", "k": 3}`.',
+            metavar="COLUMN[:K]",
+        ),
+    ]
     missing: Annotated[
         str | None,
         OptionText(
@@ -162,6 +170,13 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     threshold: Annotated[Number | None, OptionText("A record counts as at risk above this chance; by default 0.09.")]
+    reidentified: Annotated[
+        Number | None,
+        OptionText(
+            "Give the individual risk that no record may exceed so that at most this share is expected to be "
+            "re-identified."
+        ),
+    ]
     attacks: Annotated[bool, OptionText("Measure attacks, too.", default=True)]
     gain: Annotated[
         Number, OptionText("A class is exposed to an attack that raises a belief by more than this.", default="0.2")

@@ -10,6 +10,7 @@ from tclose_spark.auditing.views import (
     achieved_text,
     cell_text,
     guarantee_name,
+    individual_texts,
     linkage_text,
     number_text,
     population_text,
@@ -58,6 +59,7 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         risks=audit.risks,
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),
+        individual=[] if audit.risks is None else individual_texts(audit.risks),
         presence=None if audit.risks is None or audit.risks.presence is None else presence_text(audit.risks.presence),
     )
 

@@ -55,7 +55,8 @@ def opened_tables(
     given = {name: getattr(tables, name) for name in of_others}
     others = {name: opened(one, of_others[name]) for name, one in given.items() if one is not None}
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
-    table, earlier = opened(tables.table, columns, kind), [opened(one, columns) for one in tables.earlier]
+    with_households = [*columns, *question.households]
+    table, earlier = opened(tables.table, with_households, kind), [opened(one, columns) for one in tables.earlier]
     with errors_translated(table, *others.values(), *earlier):
         found = {name: one.table for name, one in others.items()}
         yield question, AuditTables(table=table.table, earlier=[one.table for one in earlier], **found)

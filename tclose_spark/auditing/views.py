@@ -21,6 +21,7 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
+from tclose_spark.measures.disclosure.individual import HouseholdRisk, IndividualRisk
 from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
@@ -222,8 +223,12 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
         name = f"{adversary} (estimate)" if risk.estimate else adversary
         rows.append([name, *(f"{float(x):.6f}" for x in (risk.maximum, risk.mean, risk.share))])
     title = f"Risk of re-identification (share: of records with a risk above {above})"
-    yield from _table(title, ["adversary", "maximum", "mean", "share"], rows)
+    yield from _table(title, ["risk", "maximum", "mean", "share"], rows)
     yield Text(f"population: {population_text(found)}")
+    yield from map(Text, individual_texts(found))
+    if isinstance(of_households := found.risks.get("household"), HouseholdRisk):
+        share, whole = float(of_households.unique), of_households.households
+        yield Text(f"households: in {share:.2%} of {whole:,}, someone is alone in a class")
     if found.unmatched:
         yield Text(
             f"note: {found.unmatched:,} classes have more records than people of the population who fit them; they "
@@ -293,6 +298,20 @@ def population_text(found: PopulationRisks) -> str:
     if population.weight is not None:
         return f"an estimate, {people}: a class has the sum of {population.weight!r}"
     return f"counted, {people}: those of the table whose quasi-identifiers the labels cover"
+
+
+def individual_texts(found: PopulationRisks) -> list[str]:
+    """The expected number of re-identifications, if it is estimated, and the threshold for a stated share of them."""
+    risk = found.risks.get("individual")
+    if not isinstance(risk, IndividualRisk):
+        return []
+    expected = f"expected re-identifications, an estimate: {risk.expected:,.2f} records, {float(risk.mean):.4%}"
+    if risk.stated is None or risk.threshold is None:
+        return [expected]
+    stated = f"{float(risk.stated):g} of records are expected to be re-identified"
+    if risk.threshold >= 1:
+        return [expected, f"at most {stated}"]
+    return [expected, f"if no record had an individual risk above {risk.threshold:.6f}, at most {stated}"]
 
 
 def presence_text(found: Presence) -> str:

@@ -117,6 +117,10 @@ def measure(
         holds=(
             min(smallest) >= spec.privacy.k
             and (released.rows.person is None or _fewest_people(classes, released.rows.person) >= spec.privacy.k)
+            and (
+                released.rows.household is None
+                or _fewest_people(classes, released.rows.household) >= spec.attributes.least_households
+            )
             and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
             and all(reaches(sensitive, part) for part in apart)
             and diverse

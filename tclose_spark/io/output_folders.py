@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
 LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
+HOUSEHOLDS = "households"
 SUCCESSOR = "continued_by"
 """In `internal`: the public folder of the release that continues this one."""
 PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)

@@ -17,7 +17,7 @@ from tclose_spark.runfile.distances import DEFAULT
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.joint import covered
 from tclose_spark.runfile.options import used_parts
-from tclose_spark.runfile.population import ADVERSARIES
+from tclose_spark.runfile.population import RISKS
 from tclose_spark.runfile.pseudonyms import NAMED
 from tclose_spark.runfile.release_form import GROUP
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -95,6 +95,8 @@ def build_certificate(
             *(_linkable(*one) for one in _pseudonyms(spec).items()),
         ],
     }
+    if "households" in figures:
+        sections["guarantees"]["k"]["over_households"] = figures["households"]
     for write in used_parts(spec, "words"):
         more = write(spec, figures)
         if taken := sorted(sections.keys() & more.keys()):
@@ -274,14 +276,14 @@ def _near(made: _Certified) -> dict[str, Any] | None:
 
 
 def _risks(made: _Certified) -> dict[str, Any] | None:
-    """The risks of re-identification by adversary, with the limits that are required, if they are measured. Every class
+    """The risks of re-identification by kind, with the limits that are required, if they are measured. Every class
     has k people, so nobody is alone in one.
     """
     if "risks" not in made.figures:
         return None
     required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]
     risks = {key: entry for key, entry in made.figures["risks"].items() if key != "uniques"}
-    for adversary in ADVERSARIES:
+    for adversary in RISKS:
         if adversary in risks:
             limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
             risks[adversary] = {**risks[adversary], "required": limits}
@@ -336,7 +338,7 @@ def _sensitive(
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
-        "missing": settings.missing if settings.kind.missing else "value",
+        "missing": "value" if not settings.kind.missing and settings.missing == "error" else settings.missing,
         "homogeneous": achieved["homogeneous"],
     }
     if "places" in achieved:

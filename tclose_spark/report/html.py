@@ -21,7 +21,7 @@ from tclose_spark.requirements.size import size_rows
 from tclose_spark.requirements.supersets import near_row
 from tclose_spark.requirements.wording import rows_of
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
-from tclose_spark.runfile.population import ADVERSARIES, FIGURES
+from tclose_spark.runfile.population import FIGURES, RISKS
 from tclose_spark.table.writing import number
 
 WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
@@ -98,8 +98,8 @@ def _places(places: Mapping[str, Any]) -> str:
 
 
 def _risks(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
-    """A row for each figure of each adversary."""
-    for adversary in ADVERSARIES:
+    """A row for each figure of each kind of risk."""
+    for adversary in RISKS:
         entry = risks.get(adversary, {})
         for figure in FIGURES if entry else ():
             limit, reached = entry["required"].get(figure), entry[figure]

@@ -26,7 +26,7 @@ from tclose_spark.runfile.brought import find_requirement, modules, read_brought
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import PersonColumn, WeightColumn
+from tclose_spark.runfile.people import HouseholdColumn, PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import (
     CODES_A_DAY,
@@ -337,9 +337,10 @@ class SensitiveAttribute(Section):
     """The order of values for an ordered distance: by value, by frequency, or a list of all values, lowest first."""
     hierarchy: HierarchySource | None = None
     """For a hierarchical distance: a hierarchy file, as for a quasi-identifier."""
-    missing: Literal["error", "lowest", "highest", "leaf"] = "error"
+    missing: Literal["error", "lowest", "highest", "leaf", "uninformative"] = "error"
     """The place of missing values: lowest or highest in an order, or a leaf of their own in a hierarchy. error rejects
-    them.
+    them. With an equal distance, they are a value like others; if they are uninformative, they are so for t, but count
+    for no l and no attack.
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
@@ -382,7 +383,7 @@ class SensitiveAttribute(Section):
             _require_order(self.order)
         if not self.kind.ordered and self.order != "value":
             raise ValueError(f"order is for distance: {ordered}")
-        if self.missing not in ("error", *self.kind.missing):
+        if self.missing not in ("error", *(self.kind.missing or ["uninformative"])):
             raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
         if self.bins is not None and (not self.kind.ordered or self.order != "value"):
             raise ValueError(f"bins are for distance: {ordered} by value")
@@ -458,6 +459,10 @@ class Attributes(Section):
     """The column that identifies the person of each row, if a person may have several. k and l then count people, and
     each t is required over rows and over people. The column is never published.
     """
+    household: HouseholdColumn | None = None
+    """The column that identifies the household of each row. A class can be required to have members of several. The
+    column is never published.
+    """
     weight: WeightColumn | None = None
     """The column with the number of people whom each row stands for, if the table is a survey. It has no other role."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
@@ -506,8 +511,9 @@ class Attributes(Section):
                 roles.setdefault(column, []).append(role)
         if self.person is not None and self.person.column not in self.pseudonyms:
             roles.setdefault(self.person.column, []).append("person")
-        if self.weight is not None:
-            roles.setdefault(self.weight.column, []).append("weight")
+        for role, one in (("household", self.household), ("weight", self.weight)):
+            if one is not None:
+                roles.setdefault(one.column, []).append(role)
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
@@ -529,6 +535,11 @@ class Attributes(Section):
     def published_weight(self) -> str | None:
         """The column of weights if it is published."""
         return self.weight.column if self.weight is not None and self.weight.publish else None
+
+    @property
+    def least_households(self) -> int:
+        """How many households a class needs; 1 if that is not required."""
+        return 1 if self.household is None else self.household.k
 
     @property
     def insensitive(self) -> tuple[str, ...]:

@@ -275,11 +275,21 @@ class Privacy(Section):
     @model_validator(mode="after")
     def _at_risk(self) -> Self:
         required = [] if self.risk is None else [*self.risk.required()]
-        needing = [f"risk.{adversary}.{figure}" for adversary, figure, _ in required if adversary != "prosecutor"]
+        needing = [
+            f"risk.{adversary}.{figure}"
+            for adversary, figure, _ in required
+            if adversary not in ("prosecutor", "household")
+        ]
         if needing and self.population is None:
             raise ValueError(
                 f"{', '.join(needing)}: this risk depends on the population; expected population, such as "
                 "{fraction: 0.05}"
+            )
+        estimated = self.population is not None and self.population.is_estimated
+        if not estimated and any(kind == "individual" for kind, _, _ in required):
+            raise ValueError(
+                "risk.individual is of people whose number is estimated, and a table counts them; expected population: "
+                "{fraction: 0.05} or {weight: COLUMN}, or marketer"
             )
         return self
 
@@ -384,6 +394,34 @@ class ReleaseSpec(Section):
         for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
             if other is not None:
                 raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
+        return self
+
+    @model_validator(mode="after")
+    def _counting_households(self) -> Self:
+        household, privacy = self.attributes.household, self.privacy
+        if privacy.risk is not None and privacy.risk.household is not None and not self.measures_households:
+            raise ValueError(
+                "privacy.risk.household is of rows by household; expected attributes.household, and no "
+                "attributes.person"
+            )
+        if household is None:
+            return self
+        key, least = "attributes.household", household.k > 1
+        if least and not self.method.counts_people:
+            names = " or ".join(methods_that("people"))
+            raise ValueError(
+                f"{key}.k: method {self.method.name} counts no households; expected method: {{name: {names}}}"
+            )
+        refused = {
+            "output.after": self.output.after is not None or self.output.leavers == "keep",
+            "release.form": not self.release.is_plain,
+            "privacy.nt": least and privacy.nt,
+            "privacy.k: auto": least and privacy.alpha is not None,
+            "t: 0": least and any(a.t == 0 for a in self.attributes.sensitive_attributes.values()),
+            "privacy.suppression_limit with of: input": least and privacy.suppression_limit and privacy.of == "input",
+        }
+        if found := [name for name, given in refused.items() if given]:
+            raise ValueError(f"{found[0]}: not with {key}, for which it is not examined; leave out one of them")
         return self
 
     @model_validator(mode="after")
@@ -578,6 +616,11 @@ class ReleaseSpec(Section):
             for key, default in ABOUT_LABELS.items()
             if getattr(settings, key) != default
         ]
+
+    @property
+    def measures_households(self) -> bool:
+        """Whether the risk of households is measured: if they are known, and their members are rows."""
+        return self.attributes.household is not None and self.attributes.person is None
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:

@@ -19,6 +19,7 @@ from tclose_spark.io.output_folders import (
     ATOMS,
     CERTIFICATE,
     HISTORY,
+    HOUSEHOLDS,
     LINKED,
     MINIMALITY,
     PEOPLE,
@@ -53,12 +54,13 @@ INTERNAL = (
     RELEASED_HIERARCHIES,
     LINKED,
     PEOPLE,
+    HOUSEHOLDS,
     ATOMS,
     RECORDS,
     HISTORY,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
-JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, ATOMS, "profile.json", MINIMALITY)
+JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, HOUSEHOLDS, ATOMS, "profile.json", MINIMALITY)
 VERDICT = ("classes", "validation", "verification.json")
 """What `verify` reads in the staging area, and what it writes there. The report is made from both."""
 

@@ -114,10 +114,11 @@ class AttackColumns:
         histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
         texts = pa.array(self.attribute.values, pa.string())
         none = np.zeros(len(classes.sizes))
-        ranked = attacks.most_frequent(histograms)
+        unknown = self.attribute.uninformative
+        ranked = attacks.most_frequent(histograms, unknown)
         share = distance.table[ranked.value] / distance.table.sum()
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
-        single = attacks.skewness(distance.table, histograms)
+        single = attacks.skewness(distance.table, histograms, unknown)
         arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
         if self.has_groups:
             gain = attacks.similarity(distance, histograms)
@@ -168,9 +169,11 @@ class KnownAttributeColumns:
 
     `told_<known>/<target>`: records whose target the best guess gets right. `certain_<known>/<target>`: records for
     which the guess cannot be wrong. `alone_<known>/<target>`: records whose known value is unique in the class.
+    unknown: of each attribute, the code of the value that is no target.
     """
 
     names: tuple[str, ...]
+    unknown: tuple[int | None, ...] = ()
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
@@ -184,7 +187,12 @@ class KnownAttributeColumns:
         """See ClassMeasure."""
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
-            found = attacks.background_join(classes.tuples, classes.codes[:, known], classes.codes[:, target])
+            found = attacks.background_join(
+                classes.tuples,
+                classes.codes[:, known],
+                classes.codes[:, target],
+                dict(enumerate(self.unknown)).get(target),
+            )
             arrays += [pa.array(found.guessed), pa.array(found.certain), pa.array(found.alone)]
         return arrays
 
@@ -362,7 +370,7 @@ def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]
             after=likeliest / size,
         ),
         "background knowledge": _Attack(
-            exposed=column("distinct") <= 2,
+            exposed=likeliest + second == size,
             about=about("likeliest_name"),
             before=likeliest / size,
             after=likeliest / (size - second),

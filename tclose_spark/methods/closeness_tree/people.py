@@ -73,9 +73,9 @@ class PeopleTreePlan(BlocksPlan):
         """(the row that stands for each unit, the unit of each row)."""
         people = self.layout.dense.attributes.people
         assert people is not None
-        assert block.person is not None
         if not people.together:
             return np.arange(len(block.cell)), np.arange(len(block.cell))
+        assert block.person is not None
         first = np.flatnonzero(people.first[block.cell])
         unit = np.empty(len(first), dtype=np.int64)
         unit[block.person[first]] = np.arange(len(first))

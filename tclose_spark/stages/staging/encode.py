@@ -40,7 +40,7 @@ class Encoder:
     @staticmethod
     def of(profile: Profile, columns: StagedColumns) -> Encoder:
         """The encoder of a table's rows."""
-        return Encoder(Codec.of(profile), columns)
+        return Encoder(Codec.of(profile, columns.household is not None), columns)
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
         """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
@@ -54,7 +54,8 @@ class Encoder:
         """
         held, hashes = batch.columns, batch.column(HASH).to_numpy()
         of_person = [batch.column(name) for name in self.columns.of_person]
-        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person)
+        of_household = [batch.column(name) for name in self.columns.of_household]
+        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person, of_household)
 
 
 class EncodedTable:

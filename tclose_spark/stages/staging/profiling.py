@@ -30,7 +30,7 @@ from tclose_spark.table.far_numbers import FarNumbers, far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import LEAST, MOST
-from tclose_spark.table.people import People
+from tclose_spark.table.people import Households, People
 
 
 def profile_of(
@@ -75,7 +75,8 @@ def profile_of(
             check_repeating(name, counted, spec)
     problems.raise_found()
     people = _people(tuples, counted, spec)
-    cells = _cells(tuples, attributes, people)
+    households = _households(tuples, spec)
+    cells = _cells(tuples, attributes, people, households)
     profile = Profile(
         rows=counted.fingerprint.rows,
         quasi=tuple(domains),
@@ -87,6 +88,7 @@ def profile_of(
         version=version,
         repeated=counted.repeated,
         people=people,
+        households=households,
         rounded_away=counted.marked.get(ROUNDED_AWAY, 0),
         far=tuple(_far(counted, quasi)),
         weights=tuple(_weights(attributes, counted)),
@@ -95,11 +97,12 @@ def profile_of(
 
 
 def _cells(
-    tuples: TupleCounts, attributes: Sequence[SensitiveDomain], people: People | None
+    tuples: TupleCounts, attributes: Sequence[SensitiveDomain], people: People | None, households: Households | None
 ) -> list[tuple[tuple[int, ...], int]]:
     """(the codes of a tuple of values, its rows), ascending."""
     places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
     places += [] if people is None else [{str(size): i for i, size in enumerate(people.sizes)}, {"0": 0, "1": 1}]
+    places += [] if households is None else [{str(size): i for i, size in enumerate(households.sizes)}]
     return sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
 
 
@@ -124,6 +127,14 @@ def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People 
     *_, sizes, first = (marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2))
     varying = tuple(counted.varying) if spec.attributes.person.rows == "together" else ()
     return People(people=first["1"], sizes=tuple(sorted(int(str(size)) for size in sizes)), varying=varying)
+
+
+def _households(tuples: TupleCounts, spec: ReleaseSpec) -> Households | None:
+    """The households of the input, if classes need several."""
+    if spec.attributes.least_households < 2:
+        return None
+    rows = {int(str(size)): n for size, n in marginal(tuples, -1).items()}
+    return Households(households=sum(n // size for size, n in rows.items()), sizes=tuple(sorted(rows)))
 
 
 def _numeric_domain(name: str, counted: Counted, table: Table, settings: QuasiIdentifier) -> QuasiDomain:

@@ -108,9 +108,11 @@ class TaskTallies:
         of_person: Sequence[pa.Array] = (),
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
+        of_household: Sequence[pa.Array] = (),
     ) -> None:
         """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values.
         of_person, varying: see `person_columns`. weights: of rows, in millionths of people.
+        of_household: the columns `StagedColumns.of_household`.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -120,7 +122,7 @@ class TaskTallies:
             else:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
-            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in of_person[1:3]]
+            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in [*of_person[1:3], *of_household[1:]]]
             self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
         if weights is not None:
             self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
@@ -128,7 +130,7 @@ class TaskTallies:
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        hashes = content_hash([*columns.published(held), *of_person[:1]])
+        hashes = content_hash([*columns.published(held), *of_household[:1], *of_person[:1]])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         for place, sample in self._drawn.items():
             column = columns.quasi(held)[place]
