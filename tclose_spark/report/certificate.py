@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.closeness import JOINT
 from tclose_spark.requirements.supersets import near_entry
 from tclose_spark.requirements.wording import entries_of
@@ -48,6 +49,9 @@ def build_certificate(
     """The certificate of a verified release. Its figures can be recomputed from the release and the key `attributes`.
 
     figures: the verifier's. rows, version: of the input. columns: of the release.
+
+    Raises:
+        ConfigurationError: if an option of another package would replace a key.
     """
     made = _Certified(spec, figures, rows)
     sections: dict[str, Any] = {
@@ -92,7 +96,10 @@ def build_certificate(
         ],
     }
     for write in used_parts(spec, "words"):
-        sections |= write(spec, figures)
+        more = write(spec, figures)
+        if taken := sorted(sections.keys() & more.keys()):
+            raise ConfigurationError(f"an option of another package writes {taken[0]!r}, which every certificate has")
+        sections |= more
     return _given(sections)
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """used: whether a run uses it."""
+    """used: whether a run uses it. The keys of `output` do not decide that: a finished release is verified without
+    those that made it.
+    """
 
     name: str
     parts: tuple[str, ...]
@@ -37,7 +39,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("joint", ("judge",), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
     Option("people", ("reader", "maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option("supersets", ("judge",), lambda spec: spec.privacy.nt is not None),
-    Option("lines", ("maker", "judge"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
+    Option("lines", ("maker", "judge"), lambda spec: spec.attributes.person is not None),
     Option("population", ("judge",), lambda spec: bool(spec.privacy.population or spec.privacy.risk)),
     Option("linked", ("maker",), lambda spec: True),
     Option("weights", ("reader", "judge"), lambda spec: spec.attributes.weight is not None),

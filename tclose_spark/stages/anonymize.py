@@ -19,7 +19,7 @@ from tclose_spark.checks.labels.coverage import Coverage, uncovered
 from tclose_spark.engine.protocol import How, Mapper, Session, Table, TaskSum
 from tclose_spark.engine.tables import map_batches, observe, send_to_tasks, session_of, task_sum, the_task, write_tables
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
-from tclose_spark.io.run import MINIMALITY, Run
+from tclose_spark.io.run import LINKED, MINIMALITY, RECORDS, Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.release_form import RELEASE
@@ -60,7 +60,7 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
-    for name in anonymizer.tables:
+    for name in (*anonymizer.tables, LINKED, RECORDS):  # the latter of a run with other keys of `output`
         run.staging.remove(name)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)

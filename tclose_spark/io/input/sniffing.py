@@ -263,7 +263,7 @@ def _fields(line: str, layout: _Layout) -> list[str]:
 def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The lines above and below a table, if they are not given. last: some of the last lines.
 
-    A line below has another width and one text, or empty fields and a text that begins as a total or a note does.
+    A line below has another width and one text, or empty fields and begins as a total or a note does.
     """
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
@@ -271,7 +271,7 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
     for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
         texts = [text for text in fields if text.strip()]
         is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
-        is_total = (len(fields) != width or len(texts) < width) and any(map(BELOW.match, texts))
+        is_total = (len(fields) != width or len(texts) < width) and BELOW.match("".join(texts[:1])) is not None
         if width < 2 or not (is_note or is_total):
             break
         below += 1
@@ -280,14 +280,18 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
 
 
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
-    """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
-    forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain = {*forms}, re.compile(Numerals().pattern)
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points before three digits
+    are marks of thousands if other numbers have decimal commas.
+    """
+    decimals = ".," if separator == "," else ",."
+    forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
+    left, plain, with_points = {*forms}, re.compile(Numerals().pattern), False
     for column in columns:
         texts = {text.strip() for text in column if text.strip()}
         if not texts or not all(map(NUMERAL.fullmatch, texts)):
             continue
         if all(map(plain.match, texts)):
+            with_points |= any("." in text for text in texts)
             if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
                 left -= {form for form in forms if form.thousands == "."}
             continue
@@ -300,6 +304,6 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
             left &= fits
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
-    if len({form.decimal for form in left}) > 1 and separator == ",":
+    if any(form.decimal == "," for form in left) and any(form.thousands == "," for form in left):
         return None
-    return next(form for form in forms if form in left)
+    return min(left, key=lambda form: (with_points and form.thousands != ".", forms.index(form)))

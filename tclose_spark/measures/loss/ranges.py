@@ -1,7 +1,8 @@
 """Labels of ranges as people and tools write them. One grammar: words become signs, and FORMS lists their sequences.
 
 Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French, Spanish and Italian); t
-"to", - a dash, b "between", & "and", + "and over", _ "and under". Units, currencies and articles leave no sign.
+"to", - a dash or "a", b "between", & "and", + "and over", _ "and under". Units, currencies and articles leave no sign.
+A letter before a number is a code, as in `E10`.
 Accents, case, width and the kind of a dash or space do not matter.
 """
 
@@ -68,12 +69,13 @@ SIGNS = {
     r"apres|sopra|(?:mehr|alter|aelter|grosser|plus|mas|mayor|mayores|piu|maggiore|maggiori|despues|dopo|superieur|"
     rf"superior|superiore){THAN}|>",
     "b": "between|zwischen|entre|tra|fra",
-    "t": r"to|through|thru|until|till|up to|bis zu|bis|jusqu'(?:a|au|en)|hasta|fino (?:a|al|ai)|a|au|al|ai|\.\.\.?|~",
+    "t": r"to|through|thru|until|till|up to|bis zu|bis|jusqu'(?:a|au|en)|hasta|fino (?:a|al|ai)",
+    "-": r"a|au|al|ai|\.\.\.?|~",
     "&": rf"{AND}|but|aber|[,;]",
 }
 TIMES = {
-    "year": r"years?|yrs?|y/?o|jahre?n?|annees?|ans?|anos?|anni|anno",
-    "month": r"months?|mos?|monate?n?|mois|mes|meses|mes[ei]",
+    "year": r"years?|yrs?|y/?o|jahre?n?|annees?|ans?|anos?|anni|anno|jaar|jaren",
+    "month": r"months?|mos?|monate?n?|mois|mes|meses|mes[ei]|maand(?:en)?",
     "week": r"weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]",
     "day": r"days?|tage?n?|jours?|dias?|giorn[oi]",
 }
@@ -95,6 +97,7 @@ TOKEN = re.compile(
     "|".join(
         [
             r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.]+z?)?(?![0-9]))",
+            r"(?P<code>(?<![a-z0-9])[a-z](?=-?[0-9]))",
             r"(?P<decade>[0-9]{0,14}0)(?:'?s|er)(?![a-z])",
             rf"(?P<number>{NUMBER}|\+?(?:inf(?:inity)?(?![a-z])|∞))",
             *(rf"(?P<s{place}>{_word(words)})" for place, words in enumerate(SIGNS.values())),
@@ -110,13 +113,14 @@ LOCAL = re.compile(
     r"meno|piu|oltre|anni|tra)(?![a-z])"
 )
 """Words of languages that write decimals with a comma."""
+DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
     r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
 )
 LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
-    r"([^\w\s])\1{2,}|\*+|x{2,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
+    r"([-#?.=~/])\1{2,}|\*+|x{3,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
     r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
     r"unkenntlich|maskiert|masquee?|"
     r"supprimee?|anonymisee?|confidentiel(?:le)?|ocult[oa]|suprimid[oa]|anonimizad[oa]|eliminad[oa]|"
@@ -341,7 +345,12 @@ def _tidy(signs: str, units: int) -> str:
 
 
 def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
-    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k."""
+    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k.
+
+    With a date or `1.2.3` among them, all are as they are.
+    """
+    if not all(map(DECIMAL.fullmatch, numbers)):
+        factors = [1] * len(numbers)
     for number, factor in zip(numbers, factors, strict=True):
         if len(numbers) == 2 and factor == 1 < factors[1] and float(number) <= float(numbers[1]):
             factor = factors[1]

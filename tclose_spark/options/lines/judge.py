@@ -14,7 +14,7 @@ from tclose_spark.options.people.judge import PeopleJudge
 
 
 class LinesJudge(ReleaseJudge):
-    """line: the earlier releases; None for the first of a line. judged: once it is."""
+    """line: the earlier releases that the run recorded; None if there are none. judged: once it is."""
 
     line: Line | None = None
     judged: JudgedLine | None = None

@@ -135,11 +135,26 @@ def test_decimals_have_a_point_or_a_comma(label: str) -> None:
         ("5 max", (-INFINITY, 5)),
         ("min 5", (5, INFINITY)),
         ("20\u2060\u201329", (20, 29)),
+        *((code, None) for code in ("A10", "E10", "G40-G47", "D-10115", "K10", "a 5", "~5", "..5")),
+        *((odd, None) for odd in ("1.2.3k", "1.2.3-5k", "inf k", "1,2,3 million")),
     ],
 )
 def test_years_and_what_is_no_range(label: str, ends: tuple[int, int] | None) -> None:
     found = interval_or_none(label)
     assert (None if found is None else (found.low, found.high)) == ends
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from([*"0123456789.,-<≥+()[];/ ", "k", "million", "inf", "∞", "to", "a", "90er", "2020-01-01", "x"])
+    )
+)
+@drawn(200)
+def test_no_text_is_an_error(parts: list[str]) -> None:
+    label = "".join(parts)
+    found = interval_or_none(label)
+    assert found is None or found.low <= found.high
+    assert looks_generalized(label) in (True, False)
 
 
 def test_dates_are_ends_as_numbers_are() -> None:
@@ -168,7 +183,7 @@ def test_texts_that_show_nothing_only_alone(label: str) -> None:
     assert (shows_nothing(label), shows_nothing(label, alone=True)) == (False, True)
 
 
-@pytest.mark.parametrize("label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}"])
+@pytest.mark.parametrize("label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"])
 def test_values_show_something(label: str) -> None:
     assert not shows_nothing(label, alone=True)
 
