@@ -1,4 +1,4 @@
-"""The figures of the mutants, with the reasons why survivors are harmless; the figures are a part of docs/how-it-is-tested.md."""
+"""The figures of the mutants, for docs/how-it-is-tested.md, and the reasons why survivors are harmless."""
 
 from __future__ import annotations
 
