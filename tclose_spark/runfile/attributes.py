@@ -192,12 +192,15 @@ class QuasiIdentifier(Section):
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
             raise ValueError(f"weight is {self.weight}; expected a number above 0")
+        self._check_step()
+        return self
+
+    def _check_step(self) -> None:
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         if self.calendar is not None and self.step is not None and self.step.denominator > 1:
             what = "whole days" if self.calendar == "date" else "days, in whole microseconds"
             raise ValueError(f"round_to is {self.round_to}; expected {what}")
-        return self
 
     def _check_range(self) -> None:
         what = "number" if self.calendar is None else self.calendar

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
@@ -520,17 +521,8 @@ class ReleaseSpec(Section):
         key, sensitive = "release.form" if form.is_exact else "release.together", attributes.sensitive_attributes
         if not sensitive:
             raise ValueError(f"{key} is about sensitive attributes; expected at least one")
-        named = {name for block in form.together for name in block}
-        if odd := sorted(named ^ {*sensitive} if named else ()):
-            raise ValueError(
-                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
-                "expected each sensitive attribute in one block, and no other column"
-            )
-        for one in privacy.joint or () if form.together else ():
-            if not any({*one.attributes} <= {*block} for block in form.together):
-                raise ValueError(
-                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
-                )
+        if form.together:
+            self._check_blocks(form.together)
         own = (GROUP, COUNT) if form.is_exact else (COUNT,)
         taken = [name for name in attributes.published if name.lower() in own]
         refused = {
@@ -554,6 +546,19 @@ class ReleaseSpec(Section):
         if taken:
             raise ValueError(f"{key} publishes a column named {taken[0].lower()!r}; rename the input's (input.columns)")
         return self
+
+    def _check_blocks(self, blocks: Sequence[Sequence[str]]) -> None:
+        named = {name for block in blocks for name in block}
+        if odd := sorted(named ^ {*self.attributes.sensitive_attributes}):
+            raise ValueError(
+                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
+                "expected each sensitive attribute in one block, and no other column"
+            )
+        for one in self.privacy.joint or ():
+            if not any({*one.attributes} <= {*block} for block in blocks):
+                raise ValueError(
+                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
+                )
 
     @property
     def _about_labels(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from tclose_spark.engine.sources import commit_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
-from tclose_spark.io.run import (
+from tclose_spark.io.output_folders import (
     ATOMS,
     CERTIFICATE,
     HISTORY,
@@ -26,8 +26,8 @@ from tclose_spark.io.run import (
     RECORDS,
     REPORT,
     STATE,
-    Run,
 )
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock

@@ -100,12 +100,14 @@ class Suggestion(Draft):
         return f"{table}<details><summary>the run file</summary><pre>{escape(self.yaml)}</pre></details>"
 
 
-def require_t(text: str) -> None:
-    """Raises ConfigurationError unless this t is valid in a run file."""
+def require_valid(k: int | None, t: str) -> None:
+    """Raises ConfigurationError unless this k and this t are valid in a run file."""
     try:
-        SensitiveAttribute.model_validate({"t": text})
+        SensitiveAttribute.model_validate({"t": t})
     except ValidationError:
-        raise ConfigurationError(f"--t {text}: expected a number from 0 to 1, or measure") from None
+        raise ConfigurationError(f"--t {t}: expected a number from 0 to 1, or measure") from None
+    if k is not None and k < 2:
+        raise ConfigurationError(f"--k {k}: expected at least 2")
 
 
 def suggestion_from_facts(

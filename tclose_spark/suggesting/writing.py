@@ -112,13 +112,7 @@ def render_run_file(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        person=draft.person
-        and {
-            "key": flow({"column": draft.person.column, "rows": "apart"})
-            if draft.apart
-            else scalar(draft.person.column),
-            "said": [f"{'' if whole else 'about '}{draft.person.values:,} values in {draft.person.rows:,} rows"],
-        },
+        person=draft.person and _person(draft.person, draft.apart, whole),
         direct=[
             _shown(no_settings(one)) for one in choice.direct if draft.person is None or one.name != draft.person.column
         ],
@@ -137,6 +131,14 @@ def render_run_file(draft: Draft) -> str:
         k=draft.k or least_k(draft.rows),
     )
     return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
+
+
+def _person(person: Repetition, apart: bool, exact: bool) -> dict[str, Any]:
+    """The key `person`. exact: whether its values are counted, not estimated."""
+    return {
+        "key": flow({"column": person.column, "rows": "apart"}) if apart else scalar(person.column),
+        "said": [f"{'' if exact else 'about '}{person.values:,} values in {person.rows:,} rows"],
+    }
 
 
 def _proposal(tree: Mapping[str, Any]) -> str:

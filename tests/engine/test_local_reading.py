@@ -23,8 +23,11 @@ from deltalake import write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
 from tclose_spark.engine import sources
-from tclose_spark.engine.local import csv_files, parquet_files, reading
-from tclose_spark.engine.local.reading import NeedsSparkError, frame_table
+from tclose_spark.engine.local import parquet_files, reading
+from tclose_spark.engine.local.csv import files as csv_files
+from tclose_spark.engine.local.csv import parts
+from tclose_spark.engine.local.frames import frame_table
+from tclose_spark.engine.local.reading import NeedsSparkError
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import OpenedTable
 from tclose_spark.engine.spark.task_files import TaskFiles
@@ -239,7 +242,7 @@ def test_a_folder_of_csv(both: Both, tmp_path: Path) -> None:
 def test_small_blocks_and_parts(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     content = "name,age\n" + "".join(f'"Ann, {i}",{i}\r\n\n' for i in range(99))
     for block, part in ((7, 50), (50, 7), (1, 1), (1000, 100)):
-        monkeypatch.setattr(csv_files, "BLOCK", block)
+        monkeypatch.setattr(parts, "BLOCK", block)
         monkeypatch.setattr(csv_files, "PART", part)
         assert both(content, header="true").num_rows == 99
 
@@ -322,7 +325,7 @@ def test_lines_around_a_table_are_left_out(tmp_path: Path, monkeypatch: pytest.M
     file.write_text("\ufeffTitle\n\nof, more, parts\na,b\n1,2\n3,4\n\nTotal,\nsum,7\n\n", encoding="utf-8")
     source = Input(path=str(file), format="csv", options={"skip_rows": "3", "skip_footer": "2", "header": "true"})
     for block in (3, 1 << 20):
-        monkeypatch.setattr(csv_files, "BLOCK", block)
+        monkeypatch.setattr(parts, "BLOCK", block)
         assert locally(source).to_pylist() == [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
 
 

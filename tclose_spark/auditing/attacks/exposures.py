@@ -214,52 +214,59 @@ def measure_attacks(
 
     picked = select(classes, ["quasi_identifiers", "size", *needed])
     found: _Found = reduce(or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist()))
-    result = []
-    for i, part in enumerate(columns):
-        for attack, criterion in _criteria(part).items():
-            _, _, *published, about, before, after, size = values_of(found.worst[attack, i])
-            result.append(
-                Exposure(
-                    attack=attack,
-                    attribute=names[i],
-                    criterion=criterion,
-                    classes=found.sums["classes", attack, i],
-                    people=found.sums["people", attack, i],
-                    before=before,
-                    after=after,
-                    about=about,
-                    worst=dict(zip(found.labels, published, strict=True)),
-                    size=size,
-                )
-            )
-    for i, j in pairs:
-        result.append(
-            Exposure(
-                attack="knowing another",
-                attribute=names[j],
-                criterion=f"an adversary who knows the class and {names[i]} is certain of {names[j]}",
-                classes=found.sums["classes", "certain", i, j],
-                people=found.sums["people", "certain", i, j],
-                before=found.sums["guessed", j] / rows,
-                after=found.sums["people", "told", i, j] / rows,
-                about=names[i],
-            )
-        )
-    for i, name in enumerate(names if pairs else ()):
-        other = next(j for j in range(len(names)) if j != i)
-        result.append(
-            Exposure(
-                attack="re-identification",
-                attribute=name,
-                criterion=f"a join with a list of people that has {name} leaves one record of the class",
-                classes=found.sums["classes", "alone", i, other],
-                people=found.sums["people", "alone", i, other],
-                before=found.sums["all",] / rows,
-                after=found.sums["distinct", i] / rows,
-                about=name,
-            )
-        )
+    result = [exposure for i, part in enumerate(columns) for exposure in _by_class(i, part, found)]
+    if pairs:
+        result += [_knowing_another(pair, names, found, rows) for pair in pairs]
+        result += [_reidentification(i, names, found, rows) for i in range(len(names))]
     return result
+
+
+def _by_class(i: int, part: AttackColumns, found: _Found) -> Iterator[Exposure]:
+    """What the attacks of `_criteria` expose of attribute number i."""
+    for attack, criterion in _criteria(part).items():
+        _, _, *published, about, before, after, size = values_of(found.worst[attack, i])
+        yield Exposure(
+            attack=attack,
+            attribute=part.attribute.name,
+            criterion=criterion,
+            classes=found.sums["classes", attack, i],
+            people=found.sums["people", attack, i],
+            before=before,
+            after=after,
+            about=about,
+            worst=dict(zip(found.labels, published, strict=True)),
+            size=size,
+        )
+
+
+def _knowing_another(pair: tuple[int, int], names: Sequence[str], found: _Found, rows: int) -> Exposure:
+    """What is exposed of the second attribute of a pair to an adversary who knows the first."""
+    known, target = (names[i] for i in pair)
+    return Exposure(
+        attack="knowing another",
+        attribute=target,
+        criterion=f"an adversary who knows the class and {known} is certain of {target}",
+        classes=found.sums["classes", "certain", *pair],
+        people=found.sums["people", "certain", *pair],
+        before=found.sums["guessed", pair[1]] / rows,
+        after=found.sums["people", "told", *pair] / rows,
+        about=known,
+    )
+
+
+def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) -> Exposure:
+    """The records that attribute number i picks out of their classes."""
+    other = 0 if i else 1
+    return Exposure(
+        attack="re-identification",
+        attribute=names[i],
+        criterion=f"a join with a list of people that has {names[i]} leaves one record of the class",
+        classes=found.sums["classes", "alone", i, other],
+        people=found.sums["people", "alone", i, other],
+        before=found.sums["all",] / rows,
+        after=found.sums["distinct", i] / rows,
+        about=names[i],
+    )
 
 
 @dataclass(frozen=True)

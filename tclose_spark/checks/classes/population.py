@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import texts
-from tclose_spark.checks.labels.fitting import MOST_JOINED, fitting_people, joined_quasi
+from tclose_spark.checks.labels.boxes import MOST_JOINED
+from tclose_spark.checks.labels.fitting import fitting_people
+from tclose_spark.checks.labels.known_people import joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError

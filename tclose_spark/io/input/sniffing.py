@@ -40,6 +40,7 @@ BELOW = re.compile(
     r"notes?|anmerkung(en)?|stand)\b"
 )
 """How a line below a table begins, some of whose other fields are empty."""
+PLAIN = re.compile(Numerals().pattern)
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -285,25 +286,27 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
     """
     decimals = ".," if separator == "," else ",."
     forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain, with_points = {*forms}, re.compile(Numerals().pattern), False
+    left, with_points = {*forms}, False
     for column in columns:
         texts = {text.strip() for text in column if text.strip()}
-        if not texts or not all(map(NUMERAL.fullmatch, texts)):
-            continue
-        if all(map(plain.match, texts)):
-            with_points |= any("." in text for text in texts)
-            if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
-                left -= {form for form in forms if form.thousands == "."}
-            continue
-        fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
-        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
-            continue  # a few texts among numbers
-        if len({*map(len, texts)}) == 1:  # such as telephone numbers
-            fits -= {form for form in fits if form.thousands.isspace()}
-        if fits:
-            left &= fits
+        if texts and all(map(NUMERAL.fullmatch, texts)):
+            left &= _forms_of(texts, forms, separator)
+            with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
     if any(form.decimal == "," for form in left) and any(form.thousands == "," for form in left):
         return None
     return min(left, key=lambda form: (with_points and form.thousands != ".", forms.index(form)))
+
+
+def _forms_of(texts: Collection[str], forms: Sequence[Numerals], separator: str) -> set[Numerals]:
+    """The forms that a column of numbers may have; all if it says nothing of them."""
+    if all(map(PLAIN.match, texts)):
+        grouped = all(re.match(Numerals(",", ".").pattern, text) for text in texts)
+        return {form for form in forms if grouped or form.thousands != "."}
+    if separator == "," and 2 * len([*filter(PLAIN.match, texts)]) > len(texts):
+        return {*forms}  # a few texts among numbers
+    fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+    if len({*map(len, texts)}) == 1:  # such as telephone numbers
+        fits -= {form for form in fits if form.thousands.isspace()}
+    return fits or {*forms}

@@ -89,11 +89,7 @@ class PeopleTreePlan(BlocksPlan):
         return self.layout.to_json()
 
     def report(self) -> PlanReport:
-        layout = self.layout
-        return PlanReport(
-            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
-            note=f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, tasks: {self.tasks:,}",
-        )
+        return self.layout.report(f"tasks: {self.tasks:,}")
 
 
 def make_plan(given: PlanningInput) -> PeopleTreePlan:

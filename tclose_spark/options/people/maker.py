@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.io.run import PEOPLE
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import ReleaseMaker, Tables, TaskPart

@@ -26,9 +26,9 @@ from tclose_spark.stages.line.requirements import (
 )
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.people import by_person
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
-from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.people import Members
 
