@@ -126,14 +126,17 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         table=table,
         reference=given["reference"],
         background=given["background"],
+        raw=given["raw"],
         population=listed,
         earlier=earlier if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier],
     )
 
     def judge(question: AuditQuestion, opened: AuditTables) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
+        from tclose_spark.auditing.linkage import with_linkage
 
-        return audit_table(question=question, **vars(opened))
+        found = audit_table(question=question, **{name: one for name, one in vars(opened).items() if name != "raw"})
+        return found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
 
     found = _on_engine("audit", question, tables, judge, options)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})

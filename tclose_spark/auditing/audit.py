@@ -11,6 +11,7 @@ from tclose_spark.auditing.parts.background import Background
 from tclose_spark.auditing.parts.class_file import ClassFile
 from tclose_spark.auditing.parts.part import AuditPart, tallied
 from tclose_spark.auditing.parts.population import PopulationRisk
+from tclose_spark.auditing.parts.rare_cells import RareCellsSearch
 from tclose_spark.auditing.parts.reading import Reading
 from tclose_spark.auditing.parts.requirements import Requirements, guarantees_of, judge
 from tclose_spark.auditing.parts.several_releases import SeveralReleases
@@ -32,6 +33,7 @@ PARTS: Sequence[type[AuditPart]] = (
     Requirements,
     Background,
     UniquesSearch,
+    RareCellsSearch,
     PopulationRisk,
     SeveralReleases,
 )

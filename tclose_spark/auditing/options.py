@@ -150,6 +150,7 @@ class AuditOptions(TableOptions, total=False):
             metavar="TABLE",
         ),
     ]
+    raw: Annotated[Table, OptionText("The raw table: how often are its rows linked to their classes?", metavar="TABLE")]
     population: Annotated[
         Any,
         OptionText(
@@ -172,8 +173,28 @@ class AuditOptions(TableOptions, total=False):
             "Search for rows that are unique by up to M quasi-identifiers, and which make them so (SUDA).", metavar="M"
         ),
     ]
+    cells: Annotated[
+        int | None,
+        OptionText("Count the cells of each combination of up to D quasi-identifiers.", metavar="D", least=1),
+    ]
+    below: Annotated[
+        int | str | Sequence[int],
+        OptionText(
+            "A cell of fewer rows is rare; or a threshold for each size.",
+            "A cell of fewer rows is rare; or a list with a threshold for each size.",
+            default="3",
+            metavar="N[,N..]",
+        ),
+    ]
+    levels: Annotated[
+        str | Mapping[str, int] | None,
+        OptionText(
+            "Count only cells of columns of different identification levels; 0 leaves a column out.",
+            metavar="COLUMN=LEVEL,..",
+        ),
+    ]
     combinations: Annotated[
-        int, OptionText("The most combinations to examine for special uniques.", default=10_000, least=1)
+        int, OptionText("The most combinations to examine for special uniques, and for cells.", default=10_000, least=1)
     ]
     classes_output: Annotated[
         "str | PathLike[str] | None", OptionText("Write the class table (Delta).", metavar="PATH")

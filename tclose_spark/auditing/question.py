@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from tclose_spark.auditing.cells import Levels, Thresholds, parse_thresholds
 from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import guess_format
@@ -56,8 +57,14 @@ class AuditQuestion(Section):
     """How many boxes of labels the search for (n, t)-closeness examines."""
     special_uniques: int | None = None
     """The largest minimal sample unique to search for; None to search for none."""
+    cells: Count | None = None
+    """The largest combinations of quasi-identifiers to count the cells of; None for none."""
+    below: Thresholds = parse_thresholds(DEFAULTS["below"])
+    """The rows below which a cell is rare; or such a threshold for each size of a combination."""
+    levels: Levels | None = None
+    """Identification levels: only quasi-identifiers of different levels are combined, and none of level 0."""
     combinations: int = DEFAULTS["combinations"]
-    """How many combinations of quasi-identifiers that search examines."""
+    """How many combinations of quasi-identifiers are examined for special uniques, and for cells."""
     classes_output: str | None = None
     """The path to write the class table to, as Delta."""
     unjudged_person: str | None = None

@@ -21,8 +21,10 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
+from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
+from tclose_spark.measures.disclosure.rare_cells import RareCells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.requirements.criterion import Guarantee
@@ -50,6 +52,10 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _background(audit.background)
     if audit.special_uniques is not None:
         yield from _special_uniques(audit.special_uniques)
+    if audit.cells is not None:
+        yield from _rare_cells(audit.cells)
+    if audit.linkage is not None:
+        yield Text(f"Linkage with the raw table: {linkage_text(audit.linkage)}")
     if audit.risks is not None:
         yield from _risks(audit.risks)
     if audit.together is not None:
@@ -357,6 +363,39 @@ def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
         f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} quasi-identifiers; SUDA score "
         f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; {found.combinations:,} "
         "combinations examined"
+    )
+
+
+def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
+    """The worst combinations, and the part of each quasi-identifier."""
+    thresholds = ", ".join(f"{n:,} of size {size}" for size, n in enumerate(found.below, start=1))
+    below = f"{found.below[0]:,} rows" if len(set(found.below)) == 1 else thresholds
+    figures = [
+        [", ".join(one.columns), *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows))]
+        for one in found.combinations
+    ]
+    title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
+    yield from _table(title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES])
+    if len(figures) > MOST_LINES:
+        yield Text(f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; --json has all)")
+    shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
+    yield from _table("Quasi-identifiers by rare cells that they take part in", ["quasi-identifier", "rare"], shares)
+    yield Text(
+        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare cells in "
+        f"{len(found.combinations):,} combinations"
+    )
+
+
+def linkage_text(found: Linkage) -> str:
+    """How often rows are linked to their own class."""
+    if found.one_to_one is None:
+        pairs = "one-to-one linkage is not measured, as the raw table or the release has more rows"
+    else:
+        pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
+    return (
+        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} have their own class "
+        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no class with their "
+        "sensitive values"
     )
 
 

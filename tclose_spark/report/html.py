@@ -16,6 +16,7 @@ from tclose_spark.report.sections import (
     precision_of,
     worst_class,
 )
+from tclose_spark.report.three_questions import three_questions
 from tclose_spark.requirements.size import size_rows
 from tclose_spark.requirements.supersets import near_row
 from tclose_spark.requirements.wording import rows_of
@@ -132,6 +133,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     weights = figures.get("weights", {"totals": None})
     found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None, "totals": weights["totals"]}
     found["codebook"] = codebook_entries(certificate, figures)
+    found["questions"] = three_questions(certificate)
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing", "growth", "alone"), ())

@@ -20,7 +20,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.unique_share import changing_share, unique_shares
+from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
@@ -124,7 +124,8 @@ def suggestion_from_facts(
     choice = leave_out_revealing(choose_roles(columns), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)
-    quasi = [gathered.codes[one.name] for one in choice.quasi]
+    names = [one.name for one in choice.quasi]
+    quasi = [gathered.codes[name] for name in names]
     return Suggestion(
         name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
@@ -135,7 +136,8 @@ def suggestion_from_facts(
         sampled=sampled,
         columns=columns,
         choice=choice,
-        alone=tuple(unique_shares(gathered.codes, [one.name for one in choice.quasi])),
+        alone=tuple(unique_shares(gathered.codes, names)),
+        rare=rarity(gathered.codes, names),
         repeated=repeating,
         changing={one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating},
         k=k,

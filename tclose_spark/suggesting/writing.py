@@ -44,7 +44,7 @@ class Draft:
 
     table, file: their names in its comments.
     rows, sampled: of the table, and of the sample.
-    alone: the share of rows that are unique by sets of quasi-identifiers.
+    alone: the share of rows that are unique by sets of quasi-identifiers. rare: which of them make rows rare.
     repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share of people with
         several rows whose quasi-identifiers change.
     tried: what a trial says of the run file, in sentences.
@@ -59,6 +59,7 @@ class Draft:
     sampled: int
     choice: ChosenRoles
     alone: tuple[UniqueShare, ...]
+    rare: str
     repeated: tuple[Repetition, ...]
     k: int | None
     t: str
@@ -217,14 +218,11 @@ def _plain(value: str) -> Any:
 
 
 def _singled_out(draft: Draft) -> Sequence[str]:
-    """The share of unique rows by pairs of columns, then by larger sets."""
+    """The share of unique rows by pairs of columns, then by larger sets; and the columns that make rows rare."""
     pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_PAIRS]
     larger = [one for one in draft.alone if len(one.columns) > 2]
-    return [
-        line
+    said = [
+        f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}"
         for one in (*pairs, *larger)
-        for line in _folded(
-            f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}",
-            WIDTH - 2,
-        )
     ]
+    return [line for text in (*said, draft.rare) for line in _folded(text, WIDTH - 2)]

@@ -22,6 +22,7 @@ from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.suggesting.trial import trying
 from tclose_spark.suggesting.trial.changes import changes
 from tclose_spark.suggesting.trial.trying import _helpful, try_suggestion
+from tclose_spark.suggesting.views import summary_lines
 
 DAYS = [date(1930, 1, 1) + timedelta(days=37 * i) for i in range(600)]
 DRAW = np.random.default_rng(11)
@@ -227,3 +228,14 @@ def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
     suggestion = suggested(mostly_missing(300), trial=False)
     try_suggestion(suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work"))
     assert efforts == [None, "fast", "fast", "fast"]
+
+
+def test_columns_that_make_people_rare_are_named() -> None:
+    age = [*range(20, 60)] * 2
+    people = pa.table({"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20})
+    found = suggested(people, trial=False)
+    ages, pairs, sexes = 40, 40, 0  # each age is in two rows, of one sex
+    named = f"age {(ages + pairs) / (ages + pairs):.0%}, sex {(sexes + pairs) / (ages + pairs):.0%}"
+    assert f"with {named}" in found.rare
+    assert found.rare.split(":")[0] in found.yaml
+    assert any("Rare cells (below 3 rows, by up to 2 columns)" in line for line in summary_lines(found))
