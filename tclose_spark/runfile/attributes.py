@@ -103,8 +103,9 @@ class QuasiIdentifier(Section):
     """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
     """
     date_format: Annotated[str, AfterValidator(check_date_format)] | None = None
-    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers. By
-    default ISO. Labels are published as ISO.
+    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers, and
+    `%b` for Jan to Dec. By default ISO. With a form, whole numbers such as 20241231 are dates, too. Labels are
+    published as ISO.
     """
     hierarchy: HierarchySource | None = None
     """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings
@@ -469,6 +470,10 @@ class Attributes(Section):
     """
     insensitive_attributes: Columns = ()
     """Columns that neither identify nor harm a person. They are published unchanged."""
+    missing_values: dict[str, MissingValues] = Field(default_factory=dict)
+    """Codes that are read as missing in insensitive attributes, such as `{region: [9]}`. Other columns have a key of
+    their own.
+    """
     pseudonyms: Pseudonyms = Field(default_factory=dict)
     """Direct identifiers that are published as keyed pseudonyms, which link the rows of a person. One of them may also
     be the column of `person`.
@@ -514,9 +519,10 @@ class Attributes(Section):
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
                 )
-        for column in self.allow_unique:
-            if column not in self.insensitive:
-                raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
+        for key, named in (("allow_unique", self.insensitive), ("missing_values", self.insensitive_attributes)):
+            for column in getattr(self, key):
+                if column not in named:
+                    raise ValueError(f"{key} names {column!r}, which is not in insensitive_attributes")
         return self
 
     @property

@@ -28,8 +28,9 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
+from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
@@ -70,9 +71,6 @@ EXPORTS = ("parquet", "csv")
 """Formats of exports."""
 
 
-Format = Literal["csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"]
-
-
 class Input(Section):
     """Where the raw table is."""
 
@@ -81,11 +79,13 @@ class Input(Section):
     view.
     """
     format: Format = "parquet"
-    """The format of the input. Those from excel on are of one file, which this process reads as a whole."""
+    """The format of the input; by default that of the path's ending, if it has one such as `.csv` or `.xlsx`. Those
+    from excel on are of one file, which this process reads as a whole.
+    """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal` and
-    `thousands`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table; `sheet` of a
-    workbook, by its name.
+    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal`,
+    `thousands` and `currency`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table;
+    `sheet` of a workbook, by its name.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
@@ -96,6 +96,15 @@ class Input(Section):
     def is_frame(self) -> bool:
         """Whether the input is a table in memory, passed from Python."""
         return self.format == "table" and self.path.startswith(FRAME)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """The format by the path's ending, if none is given."""
+        if not isinstance(value, dict) or "format" in value:
+            return value
+        kind = format_of_name(str(value.get("path")))
+        return value if kind in (None, "parquet") else {**value, "format": kind}
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -579,10 +588,12 @@ class ReleaseSpec(Section):
     @property
     def missing_values(self) -> dict[str, tuple[str, ...]]:
         """The codes for missing values of each column that has some."""
-        own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.attributes.quasi_identifiers}
-        own |= self.attributes.sensitive_attributes
-        codes = {name: (*self.input.missing_values, *settings.missing_values) for name, settings in own.items()}
-        codes |= dict.fromkeys(self.attributes.insensitive_attributes, self.input.missing_values)
+        attributes, codes = self.attributes, dict[str, tuple[str, ...]]()
+        codes |= dict.fromkeys(attributes.insensitive_attributes, ())
+        codes |= attributes.missing_values
+        for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
+            codes |= {name: one.missing_values for name, one in settings.items()}
+        codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}
         return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:

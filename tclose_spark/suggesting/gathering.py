@@ -138,7 +138,8 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     patterns = [
         0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
     ]
-    formatted = count_dates(values, rows) if kind == "text" else dict.fromkeys(DATE_FORMATS, 0)
+    dated = kind in ("text", "integer")
+    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys(DATE_FORMATS, 0)
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 

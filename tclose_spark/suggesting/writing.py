@@ -122,6 +122,7 @@ def render_run_file(draft: Draft) -> str:
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
+        codes=flow({one.name: list(one.facts.codes.rows) for one in choice.insensitive if one.facts.codes.rows}),
         weight=draft.weight and _shown(no_settings(draft.weight)),
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
@@ -156,7 +157,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     found = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and looks_like_a_key(facts):
+        if least is None and one.concept is None and not one.hint.quantity and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):

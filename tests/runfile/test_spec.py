@@ -7,7 +7,7 @@ import pytest
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import expand, load_spec
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import Input, ReleaseSpec
 
 RUN = """
 name: people
@@ -802,3 +802,12 @@ def test_relative_paths_start_from_the_folder_of_a_link(write_run, tmp_path):
     spec = load_spec(tmp_path / "run.yaml")
     assert spec.input.path == str(tmp_path / "people.parquet")
     assert spec.attributes.quasi_identifiers["city"].hierarchy is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a.CSV", "csv"), ("a.txt.gz", "csv"), ("a.xlsx", "excel"), ("people", "parquet"), ("a.b/people/", "parquet")],
+)
+def test_the_format_of_the_input_is_that_of_its_name(path: str, expected: str) -> None:
+    assert Input(path=path).format == expected
+    assert Input(path=path, format="delta").format == "delta"

@@ -79,12 +79,33 @@ def test_dates_are_never_names_or_contacts(name: str) -> None:
         ("{0.day:02d}/{0.month:02d}/{0.year}", "%d/%m/%Y"),
         ("{0.month}-{0.day}-{0.year}", "%m-%d-%Y"),
         ("{0.year}/{0.month:02d}/{0.day:02d}", "%Y/%m/%d"),
+        ("{0.year}{0.month:02d}{0.day:02d}", "%Y%m%d"),
+        ("{0:%d-%b-%Y}", "%d-%b-%Y"),
+        ("{0.day} {0:%b} {0.year}", "%d %b %Y"),
+        ("{0.day:02d}{0:%b}{0.year}", "%d%b%Y"),
     ],
 )
 def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
     line = quasi_identifier_settings(suggest_role(facts("birth_date", [written.format(day) for day in DAYS])))
     assert line.settings == {"type": "date", "date_format": form}
     assert not any("dates as text" in said for said in line.said)
+
+
+def test_whole_numbers_that_are_all_dates_are_dates() -> None:
+    days = [int(f"{day:%Y%m%d}") for day in DAYS]
+    assert quasi_identifier_settings(suggest_role(facts("admitted", days))).settings["date_format"] == "%Y%m%d"
+    assert facts("admitted", [*days, 20240230]).date_formats == ()
+
+
+def test_numbers_of_other_people_and_quantities_are_no_person() -> None:
+    rows = 600
+    table = with_word("65").append_column("officer_id", pa.array(DRAW.integers(100, 150, rows)))
+    table = table.append_column("duration_sec", pa.array(DRAW.integers(60, 5000, rows)))
+    times = [f"{i % 24:02d}:{i % 60:02d}:{i % 7:02d}" for i in range(rows)]
+    table = table.append_column("stop_time", pa.array([*times[:400], *times[:200]]))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert "person" not in suggestion.spec["attributes"]
+    assert "duration_sec" not in suggestion.spec["attributes"]["direct_identifiers"]
 
 
 def test_a_day_that_may_be_a_month_is_left_to_the_reader() -> None:
@@ -164,6 +185,16 @@ def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any
     suggestion.write(tmp_path / "run.yaml")
     code, _, err = tclose("release", tmp_path / "run.yaml")
     assert code == 0, err
+
+
+def test_codes_of_an_insensitive_column_are_read_as_missing(tmp_path: Path) -> None:
+    table = with_word("65").append_column("wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100)))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert suggestion.spec["attributes"]["missing_values"] == {"wave": [9]}
+    assert (
+        tc.release(table, suggestion.spec, engine="local", log=None, output=tmp_path).to_arrow()["wave"].null_count
+        == 100
+    )
 
 
 def test_a_text_among_numbers_is_no_word_for_missing() -> None:

@@ -20,7 +20,7 @@ from zipfile import BadZipFile
 import yaml
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.csv_options import THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
+from tclose_spark.io.input.csv_options import CURRENCIES, THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
 from tclose_spark.io.input.office_files import cells, read_by
 from tclose_spark.io.input.signatures import kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
@@ -140,7 +140,7 @@ def _first_file(source: Input) -> tuple[Path | None, bytes]:
 
 def _lines(content: bytes, encoding: str) -> list[str]:
     text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    return re.split("\r\n|\r|\n", text)
 
 
 def _encoding(start: bytes) -> str:
@@ -152,7 +152,8 @@ def _encoding(start: bytes) -> str:
     lost = text.count("\ufffd")
     if sum(sign > "\x7f" for sign in text) > 2 * lost or not lost:
         return UTF_8
-    return min(BYTES, key=lambda name: _odd_words(start.decode(name, errors="replace")))
+    names = BYTES if b"\n" in start else BYTES[::-1]  # lines of a Mac end with carriage returns
+    return min(names, key=lambda name: _odd_words(start.decode(name, errors="replace")))
 
 
 def _odd_words(text: str) -> int:
@@ -243,7 +244,13 @@ def _found(
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
         rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
-        numerals = _numerals([*zip(*rows, strict=True)], layout.separator)
+        columns: list[Sequence[str]] = [*zip(*rows, strict=True)]
+        currency = option_of(source, "currency") or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
+        if currency and not option_of(source, "currency"):
+            yield "currency", currency
+        if currency:
+            columns = [[text.replace(currency, "") for text in column] for column in columns]
+        numerals = _numerals(columns, layout.separator)
         if numerals is None:
             told.get()(
                 f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
@@ -278,6 +285,16 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
         below += 1
     if below and not option_of(source, "skip_footer"):
         yield "skip_footer", str(below)
+
+
+def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:
+    """Whether all texts of a column are numbers with this currency."""
+    for column in columns:
+        texts = [text.strip() for text in column if text.strip()]
+        bare = [text.replace(currency, "", 1).strip() for text in texts]
+        if texts and all(currency in text and NUMERAL.fullmatch(one) for text, one in zip(texts, bare, strict=True)):
+            return True
+    return False
 
 
 def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:

@@ -131,7 +131,8 @@ def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bo
     if quasi.calendar is not None:
         called, other = ("dates", "timestamp") if quasi.calendar == "date" else ("timestamps", "date")
         expected = f"{called}, or type: {other}, numeric or categorical"
-        return (TEMPORAL[quasi.calendar], pa.types.is_string), expected
+        written = (pa.types.is_string,) if quasi.date_format is None else (pa.types.is_string, pa.types.is_integer)
+        return (TEMPORAL[quasi.calendar], *written), expected
     if quasi.reads_numbers:
         return (*NUMERIC, pa.types.is_string), "numbers, or type: categorical"
     return None

@@ -62,10 +62,12 @@ SIGNS = {
     r"starting (?:at|from)|"
     r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como minimo|desde|almeno|"
     r"da|dal|dai|>=|=>|[≥⩾≧]",
-    "<": r"(?:just )?under|below|(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
+    "<": r"(?:just )?under|below|pre-?(?= ?[0-9])|"
+    r"(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
     r"avant|(?:weniger|junger|juenger|kleiner|moins|menos|menor|menores|meno|minore|minori|antes|prima|inferieur|"
     rf"inferior|inferiore){THAN}|<",
-    ">": r"(?:just )?over|above|(?:more|greater|higher|larger|older|later) than|after|exceeding|uber|ueber|nach|oltre|"
+    ">": r"(?:just )?over|above|post-?(?= ?[0-9])|"
+    r"(?:more|greater|higher|larger|older|later) than|after|exceeding|uber|ueber|nach|oltre|"
     r"apres|sopra|(?:mehr|alter|aelter|grosser|plus|mas|mayor|mayores|piu|maggiore|maggiori|despues|dopo|superieur|"
     rf"superior|superiore){THAN}|>",
     "b": "between|zwischen|entre|tra|fra",
@@ -87,6 +89,12 @@ BESIDE = (
 )
 NUMBER = r"[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*"
 FACTORS = {"k|tsd|thousand|tausend|mille?|mila": 1_000, "mio|mn|million(?:s|en|es)?|millones|milioni": 1_000_000}
+
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+SPELLED = re.compile(rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b")
+"""Numbers below a hundred in English words."""
 
 
 def _word(words: str) -> str:
@@ -118,6 +126,10 @@ GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
     r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
 )
+CODES = re.compile(r"([a-z])[0-9]{2}-[a-z][0-9]{2}|([a-z]{1,3})[0-9]+-\2[0-9]+")
+"""Ranges of codes, such as those of diagnoses."""
+VALUE = re.compile(r"[a-z][0-9].*|[0-9]{5}-[0-9]{4}")
+"""Codes that are no ranges, such as E10.4 and a zip code of nine digits."""
 LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
     r"([-#?.=~/])\1{2,}|\*+|x{3,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
@@ -213,8 +225,10 @@ def looks_generalized(label: str) -> bool:
     ['476**', '20-29', 'Over 80 or so', '[a, b]']
     """
     text = _folded(label[: LONGEST + 1])
-    if LOOKS.match(text):
+    if LOOKS.match(text) or CODES.fullmatch(text):
         return True
+    if VALUE.fullmatch(text):
+        return False
     signs = _signs(text).signs
     return LOOKS_SIGNED.match(signs) is not None and not re.fullmatch("n[<>≤≥]n", signs)
 
@@ -255,6 +269,11 @@ def _normal(label: str) -> str | None:
     text = _folded(label)
     if years := YEARS.match(text):
         return _years(*years.groups())
+    if VALUE.fullmatch(text):
+        return None
+    digits = SPELLED.sub(_spelled, text)
+    if digits != text and not digits.isdecimal():  # a value stays one
+        text = digits
     brackets = BRACKETS.match(text)
     if brackets is None:
         return _by_form(text)
@@ -269,6 +288,12 @@ def _normal(label: str) -> str | None:
         return None
     texts = [point[2] for point in points if point]
     return f"{']' if texts[0] == '-inf' else first}{texts[0]}, {texts[1]}{'[' if texts[1] == 'inf' else last}"
+
+
+def _spelled(number: re.Match[str]) -> str:
+    """A number in words as digits."""
+    tens, one, other = number.groups()
+    return str(ONES.index(other) if other else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0))
 
 
 def _ends(inner: str) -> list[tuple[str, str]] | None:

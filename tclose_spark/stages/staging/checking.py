@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 
@@ -20,6 +20,7 @@ from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.tallies import NumberRange
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.stages.wrong_values import wrong_values
+from tclose_spark.table.columns.patterns import count_dates
 from tclose_spark.table.columns.preparing import as_text, no_value, not_of_type
 from tclose_spark.table.domains import (
     QuasiDomain,
@@ -39,17 +40,25 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
         )
 
 
+def _form_of(rows: Mapping[str | None, int]) -> str:
+    """What helps if dates are in the one form of these texts. rows: by text."""
+    counts = count_dates(pa.array([*rows], pa.string()), pa.array([*rows.values()], pa.int64()))
+    forms = [form for form, found in counts.items() if 0 < found == sum(rows.values())]
+    return f'set date_format: "{forms[0]}", ' if len(forms) == 1 else "give the right date_format, "
+
+
 def check_quasi(table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
     """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
     missing, or if some are and bounds are to be published.
     """
     rows, wrong, problems = counted.fingerprint.rows, counted.marked.get(wrong_type(place), 0), Problems()
     if wrong:
+        listed = wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed
         error = InputError(
             f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
-            f"{no_value(quasi)} (blanks count); correct them, "
-            f"{'give the right date_format, ' if quasi.calendar else ''}or use type: categorical",
-            values=wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed,
+            f"{no_value(quasi)} (blanks count); correct them, {_form_of(listed.rows) if quasi.calendar else ''}or "
+            "use type: categorical",
+            values=listed,
         )
         problems.add(error)
     absent = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)

@@ -82,8 +82,17 @@ def test_other_encodings_are_found_by_their_words(find: Any, encoding: str, word
     assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {"encoding": encoding}
 
 
+def test_lines_of_a_mac_have_the_encoding_of_a_mac(find: Any) -> None:
+    assert find("sex,town\rmännlich,Köln\r", "MacRoman")[0] == {"encoding": "MacRoman"}
+
+
 def test_utf_8_with_a_damaged_byte_stays_utf_8(find: Any) -> None:
     assert find("a,b\nKöln,1\nKöln,2\n".encode() + b"K\xf6ln,3\n")[0] == {}
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_other_ends_of_lines(find: Any, end: str) -> None:
+    assert find(TITLED.replace("\n", end), header="true")[0] == {"skip_rows": "3", "skip_footer": "2", **FOUND}
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
@@ -120,6 +129,20 @@ def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
 def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]) -> None:
     rows = [f"{text};x" for text in texts.split("|")]
     assert find("\n".join(["a;b;c"[: 2 * rows[0].count(";") + 1], *rows, ""]))[0] == {"sep": ";", **found}
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ("$1,234.50|$12.00", {"currency": "$", "decimal": ".", "thousands": ","}),
+        ("1.234,50 €|12,00 €", {"currency": "€", "decimal": ",", "thousands": "."}),
+        ("-$5|$7", {"currency": "$"}),
+        ("$5|7", {}),
+        ("$|$", {}),
+    ],
+)
+def test_a_currency_is_found(find: Any, texts: str, found: dict[str, str]) -> None:
+    assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {"sep": ";", **found}
 
 
 def test_times_with_a_zone_are_reported(find: Any) -> None:

@@ -22,7 +22,7 @@ from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_options import Numerals, encoding_of, lines_left_out, numerals_of, option_of
+from tclose_spark.io.input.csv_options import Numerals, encoding_of, is_wide, lines_left_out, numerals_of, option_of
 from tclose_spark.io.input.signatures import SAMPLE, recognise, require_mark
 from tclose_spark.io.input.text_files import is_known, is_packed
 from tclose_spark.io.storage.stores import Place
@@ -33,8 +33,8 @@ PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
-OPTIONS |= {"decimal", "thousands", "skip_rows", "skip_footer"}
-PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
+PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
 NEWLINE, RETURN = b"\n"[0], b"\r"[0]
 
@@ -159,8 +159,8 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
     with file.open("rb") as opened:
         start = opened.read(SAMPLE)
     require_mark(start, source)
-    is_wide = whole.encoding.startswith(("UTF-16", "UTF-32"))  # its first bytes look like what they are
-    what = None if is_wide else recognise(start, is_packed=is_packed(file))
+    # the first bytes of a wide encoding look like what they are
+    what = None if is_wide(whole.encoding) else recognise(start, is_packed=is_packed(file))
     for block in whole.blocks():
         line = first_line(block)
         if line is None:
@@ -176,22 +176,16 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
 
 
 def _check_names(names: Sequence[str], source: Input) -> None:
-    """Raises NeedsSparkError if names are not what they are in the file, or are none."""
-    lower = [name.lower() for name in names]
-    if (
-        len(set(lower)) < len(names)
-        or MALFORMED in names
-        or not all(name and name.isprintable() and "\ufffd" not in name for name in names)
-        or any(name == f"_c{place}" for place, name in enumerate(names))
-    ):
-        raise NeedsSparkError(
-            f"input.path: the first line of {source.path} has a column name that is missing, unreadable or twice there"
-        )
+    """Raises NeedsSparkError if names are not what they are in the file, and InputError if one is there twice."""
+    readable = all(name.isprintable() and "\ufffd" not in name for name in names)
+    if not readable or MALFORMED in names or any(name == f"_c{place}" for place, name in enumerate(names)):
+        raise NeedsSparkError(f"input.path: the first line of {source.path} has an unreadable column name")
+    problems.require_names_once(names, source)
 
 
 def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
-    if lines.count(b"\r") != lines.count(b"\r\n"):
+    if lines.count(b"\r") != lines.count(b"\r\n"):  # in a wide encoding
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
     if b"\0" in lines and dialect.quote in lines:
         raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")
@@ -284,5 +278,5 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
 def _plain_numbers(texts: pa.Array, numerals: Numerals) -> pa.Array:
     """Texts in which numbers are written as in Python."""
     are_numbers = pc.match_substring_regex(texts, numerals.pattern)
-    digits = pc.replace_substring(texts, numerals.thousands, "") if numerals.thousands else texts
+    digits = pc.replace_substring_regex(texts, f"[{re.escape(numerals.others)}]", "") if numerals.others else texts
     return pc.if_else(are_numbers, pc.replace_substring(digits, numerals.decimal, "."), texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from zipfile import BadZipFile
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
+from tclose_spark.io.input.csv_options import is_wide
 from tclose_spark.io.input.signatures import MARKS
 from tclose_spark.io.input.text_files import UTF_8, is_packed, opened_lines
 from tclose_spark.io.storage.stores import Place, require_answer
 
 BLOCK = 1 << 22  # bytes that are parsed at once
+LONE_RETURN = re.compile(rb"\r(?!\n)")  # ends a line, too
 WHITE = bytes(range(33))
 MARK = MARKS[0][0]
 
@@ -48,7 +51,7 @@ class Part:
         where = f"input.path: {self.file.name}"
         try:
             with opened_lines(self.file, self.encoding) as opened:
-                blocks = self._blocks(opened)
+                blocks = _without_first(self._blocks(opened), self.above)
                 yield from _without_last(blocks, self.below) if self.below else blocks
         except FileNotFoundError:
             raise problems.gone(where) from None
@@ -61,7 +64,7 @@ class Part:
             raise problems.damaged(where) from None
 
     def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
-        place = self.begin + sum(len(opened.readline()) for _ in range(self.above))
+        place = self.begin
         if self.begin:
             opened.seek(place - 1)
             place += len(opened.readline()) - 1
@@ -76,7 +79,18 @@ class Part:
             else:
                 place += len(data)
             if data:
-                yield data if data.endswith(b"\n") else data + b"\n"
+                data = data if data.endswith(b"\n") else data + b"\n"
+                is_plain = is_wide(self.encoding) or data.count(b"\r") == data.count(b"\r\n")
+                yield data if is_plain else LONE_RETURN.sub(b"\n", data)
+
+
+def _without_first(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
+    """The blocks without the first lines."""
+    for block in blocks:
+        while lines and block:
+            block, lines = block.partition(b"\n")[2], lines - 1
+        if block:
+            yield block
 
 
 def _without_last(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
