@@ -41,6 +41,7 @@ BELOW = re.compile(
 )
 """How a line below a table begins, some of whose other fields are empty."""
 PLAIN = re.compile(Numerals().pattern)
+DIGIT = re.compile("[0-9]")
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -305,8 +306,9 @@ def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | No
     forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
     left, with_points = {*forms}, False
     for column in columns:
-        texts = {text.strip() for text in column if text.strip()}
-        if texts and all(map(NUMERAL.fullmatch, texts)):
+        filled = {text.strip() for text in column if text.strip()}
+        texts = {text for text in filled if DIGIT.search(text)}  # the others may be words for missing
+        if 2 * len(texts) > len(filled) and all(map(NUMERAL.fullmatch, texts)):
             left &= _forms_of(texts, forms, separator)
             with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)
     if len(left) == len(forms) or not left or left & {Numerals()}:

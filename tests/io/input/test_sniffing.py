@@ -123,6 +123,7 @@ def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
         ("1,5|x", {}),
         ("1.234;1,5|12.500;2|999;3", {"decimal": ",", "thousands": "."}),
         ("1.234;1,5|12.5;2|999;3", {"decimal": ","}),
+        ("1.234;1,5|12.500;2|unknown;3", {"decimal": ",", "thousands": "."}),
         ("1,234;1.5|12,500;2|999;3", {}),
     ],
 )
