@@ -36,7 +36,7 @@ from tclose_spark.runfile.quantities import (
     parse_moment,
     parse_number,
 )
-from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
+from tclose_spark.runfile.section import Exact, Section, also, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
@@ -123,7 +123,7 @@ class QuasiIdentifier(Section):
     """Which spellings are one value."""
     weight: Exact = Fraction(1)
     """The weight of this column's information loss, relative to the others, when a method chooses."""
-    coarsest: Exact | None = None
+    coarsest: Exact | None = Field(None, validation_alias=also("coarsest", "maximum_generalization"))
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
     range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
     """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on

@@ -37,7 +37,7 @@ from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
-from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
+from tclose_spark.runfile.section import Exact, Section, also, as_tuple, number_schema
 
 AUTO = "auto"
 """The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the input."""
@@ -128,7 +128,7 @@ class Output(Section):
     """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
-    after: str | None = None
+    after: str | None = Field(None, validation_alias=also("after", "previous_release"))
     """The output folder of the earlier release that this one continues: people who stay keep their atom. It may be this
     run's own output, which then has no earlier release at first.
     """
@@ -221,7 +221,7 @@ class Privacy(Section):
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)
     """The largest share of the input's rows that the method may suppress."""
-    of: Literal["input", "released"] = "input"
+    of: Literal["input", "released"] = Field("input", validation_alias=also("of", "reference"))
     """Which distribution classes are compared with: that of all input rows, or that of the released rows."""
     population: Population | None = None
     """The population that the input is a sample of. The certificate then has the risk of re-identification."""

@@ -168,7 +168,7 @@ class Anonymizer:
 
         def begun(sent: pa.Table) -> TaskWork:
             rows, passing = codec.unpack(b"".join(sent["rows"].to_pylist())), passed(sent["beside"])
-            assigned = plan.assign_classes(rows.led, the_task(sent["task"]))
+            assigned = plan.assign_classes(rows.for_methods, the_task(sent["task"]))
             work = TaskWork(
                 rows=rows,
                 ordered=replace(rows, cell=places[rows.cell]),

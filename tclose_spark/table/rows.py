@@ -66,7 +66,7 @@ class Rows:
         )
 
     @property
-    def led(self) -> Rows:
+    def for_methods(self) -> Rows:
         """The records as methods see them: each with the quasi-identifiers of the first record of its person, so that
         those of a person go together.
         """
@@ -198,8 +198,8 @@ class Codec:
         return any(domain.drawn for domain in self.quasi)
 
     @property
-    def of_led(self) -> Codec:
-        """The codec of `Rows.led`."""
+    def for_methods(self) -> Codec:
+        """The codec of `Rows.for_methods`."""
         return self if self.people is None else replace(self, people=replace(self.people, varying=()))
 
     def encode(

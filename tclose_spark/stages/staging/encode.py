@@ -44,7 +44,7 @@ class Encoder:
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
         """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
-        return (self.rows(batch).led for batch in read_batches(batch.column(0) for batch in batches))
+        return (self.rows(batch).for_methods for batch in read_batches(batch.column(0) for batch in batches))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
@@ -68,7 +68,7 @@ class EncodedTable:
 
     def _brought(self) -> Rows:
         encoder = self._encoder
-        codec = encoder.codec.of_led
+        codec = encoder.codec.for_methods
 
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
@@ -120,7 +120,7 @@ class EncodedTable:
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
         """The drawn rows of a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
-        codec = encoder.codec.of_led
+        codec = encoder.codec.for_methods
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
