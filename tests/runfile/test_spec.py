@@ -134,15 +134,15 @@ WRONG = [
     (f"{DISEASE}.order=frequency", f"{DISEASE}: .*order is for distance: ordered"),
     (
         f"{DISEASE}.missing=lowest",
-        f"{DISEASE}: .*missing is lowest; expected error, lowest or highest for distance: ordered, error or leaf",
+        f"{DISEASE}: .*missing is lowest; expected error or uninformative for distance: equal, error, lowest",
     ),
     (
         f"{DISEASE}.missing=leaf",
-        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest for distance: ordered, error or leaf",
+        f"{DISEASE}: .*missing is leaf; expected error or uninformative for distance: equal, error, lowest",
     ),
     (
         f"{DISEASE}={{distance: ordered, missing: leaf}}",
-        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest",
+        f"{DISEASE}: .*missing is leaf; expected .* error, lowest or highest for ordered",
     ),
     (
         f"{DISEASE}={{distance: hierarchical, hierarchy: a.csv, missing: lowest}}",
@@ -258,7 +258,10 @@ WRONG = [
     (f"{DISEASE}.l.recursive={{c: 3, l: 1}}", f"{DISEASE}.l.recursive.l: found 1"),
     (f"{DISEASE}.l.recursive={{c: 0, l: 2}}", f"{DISEASE}.l.recursive.c: found 0; expected a number above 0"),
     (f"{SALARY}.order=size", f"{SALARY}.order: found 'size'; expected 'value' or 'frequency', or a list"),
-    (f"{SALARY}.missing=middle", f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest', 'highest' or 'leaf'"),
+    (
+        f"{SALARY}.missing=middle",
+        f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest', 'highest', 'leaf' or 'uninformative'",
+    ),
     (f"{QUASI}.age.type=text", f"{QUASI}.age.type: found 'text'; expected 'categorical', 'numeric', 'date' or 'ti"),
     (f"{QUASI}.age.round_to=0", f"{QUASI}.age: round_to is 0; expected a number above 0"),
     (f"{QUASI}.age.round_to=-5", f"{QUASI}.age: round_to is -5"),
