@@ -116,11 +116,8 @@ def measure(
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
             min(smallest) >= spec.privacy.k
-            and (released.rows.person is None or _fewest_people(classes, released.rows.person) >= spec.privacy.k)
-            and (
-                released.rows.household is None
-                or _fewest_people(classes, released.rows.household) >= spec.attributes.least_households
-            )
+            and _has_fewest(classes, released.rows.person, spec.privacy.k)
+            and _has_fewest(classes, released.rows.household, spec.attributes.least_households)
             and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
             and all(reaches(sensitive, part) for part in apart)
             and diverse
@@ -142,10 +139,12 @@ def _parts(released: Released, classes: PublishedClasses, spec: ReleaseSpec) -> 
     return parts
 
 
-def _fewest_people(classes: PublishedClasses, person: IntArray) -> int:
-    """The people of the class that has the fewest. person: of each row."""
-    of_people, _ = np.unique(np.stack([classes.of_row, person]), axis=1)
-    return int(np.bincount(of_people).min())
+def _has_fewest(classes: PublishedClasses, entity: IntArray | None, least: int) -> bool:
+    """Whether each class has so many people, or households. entity: of each row; None if rows are not counted so."""
+    if entity is None:
+        return True
+    once, _ = np.unique(np.stack([classes.of_row, entity]), axis=1)
+    return int(np.bincount(once).min()) >= least
 
 
 def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:

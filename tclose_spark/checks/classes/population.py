@@ -144,19 +144,14 @@ def measure_risks(
     sizes, number = _sizes(classes, counted)
     risks, alone = {"prosecutor": prosecutor_risk(sizes, number, threshold)}, int(number[sizes == 1].sum())
     labels = [column for q in quasi for column in q.columns]
-    of_households = (
-        {} if households is None else {"household": household_risk(households, labels, population, threshold)}
-    )
+    beside = {} if households is None else {"household": household_risk(households, labels, population, threshold)}
     if population is None:
-        risks |= of_households
-        return PopulationRisks(population=None, threshold=threshold, risks=risks, alone=alone)
-    people = Fraction(int(sizes @ number))
-    unique, presence = None, None
+        return PopulationRisks(population=None, threshold=threshold, risks=risks | beside, alone=alone)
+    people, unique, presence = Fraction(int(sizes @ number)), None, None
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
         people /= population.fraction
-    elif population.weight is not None:
-        assert table is not None
+    elif population.weight is not None and table is not None:
         of, weights = _weighed(table, labels, population.weight, what)
         people = max(people, weights)
     else:
@@ -164,19 +159,20 @@ def measure_risks(
         of, people = _listed(classes, counted, quasi, hierarchies, listed, what)
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
         presence = Presence.of(of.sizes, of.population, int(people)) if disjoint else None
-    estimated = population.is_estimated and alone
     risks |= population_risks(of, threshold, population.is_estimated)
     if population.is_estimated:
         risks["individual"] = IndividualRisk.of(of, threshold, stated)
-    risks |= of_households
+    uniques = (
+        estimate_uniques(sizes, number, int(sizes @ number) / people) if population.is_estimated and alone else None
+    )
     return PopulationRisks(
         population=population,
         threshold=threshold,
-        risks=risks,
+        risks=risks | beside,
         people=people,
         unmatched=of.unmatched,
         alone=alone,
-        uniques=estimate_uniques(sizes, number, int(sizes @ number) / people) if estimated else None,
+        uniques=uniques,
         unique=unique,
         presence=presence,
     )

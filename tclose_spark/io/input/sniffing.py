@@ -233,34 +233,43 @@ def _found(
         yield "sep", layout.separator
     if layout.quote != '"' and not option_of(source, "quote"):
         yield "quote", layout.quote
-    end = start if len(start) < PREFIX else b""
-    if not end and not is_packed(file):
-        with file.open("rb") as opened:
-            opened.seek(-TAIL, 2)
-            end = opened.read().partition(b"\n")[2]
-    last = [line for line in _lines(end, encoding) if line.strip()]
     if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
         told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
-    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last[-MOST_BELOW:]]))
+    last = _lines(_end_of(file, start), encoding)
+    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last if line.strip()][-MOST_BELOW:]))
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
         rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
-        columns: list[Sequence[str]] = [*zip(*rows, strict=True)]
-        currency = option_of(source, "currency") or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
-        if currency and not option_of(source, "currency"):
-            yield "currency", currency
-        if currency:
-            columns = [[text.replace(currency, "") for text in column] for column in columns]
-        numerals = _numerals(columns, layout.separator)
-        if numerals is None:
-            told.get()(
-                f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
-                "input.options.thousands or decimal"
-            )
-        elif numerals != Numerals():
-            yield "decimal", numerals.decimal
-            if numerals.thousands:
-                yield "thousands", numerals.thousands
+        yield from _marks([*zip(*rows, strict=True)], layout.separator, file, source)
+
+
+def _end_of(file: Path, start: bytes) -> bytes:
+    """The last bytes of a file, from the beginning of a line on; nothing of a long one that is packed."""
+    if len(start) < PREFIX or is_packed(file):
+        return start if len(start) < PREFIX else b""
+    with file.open("rb") as opened:
+        opened.seek(-TAIL, 2)
+        return opened.read().partition(b"\n")[2]
+
+
+def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source: Input) -> Iterator[tuple[str, str]]:
+    """The currency and the marks of the numbers in these columns."""
+    given = option_of(source, "currency")
+    currency = given or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
+    if currency and not given:
+        yield "currency", currency
+    if currency:
+        columns = [[text.replace(currency, "") for text in column] for column in columns]
+    numerals = _numerals(columns, separator)
+    if numerals is None:
+        told.get()(
+            f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
+            "input.options.thousands or decimal"
+        )
+    elif numerals != Numerals():
+        yield "decimal", numerals.decimal
+        if numerals.thousands:
+            yield "thousands", numerals.thousands
 
 
 def _fields(line: str, layout: _Layout) -> list[str]:

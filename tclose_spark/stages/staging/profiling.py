@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -58,12 +59,7 @@ def profile_of(
         with problems.gathered():
             check_quasi(table, staged, name, place, settings, counted)
             trees |= build_hierarchies(spec.attributes, {name: values})
-            if settings.is_numeric:
-                domain = _numeric_domain(name, counted, table, settings)
-            else:
-                sets, missing_any = settings.generalization == "set", settings.missing == "any"
-                domain = categorical_domain(name, values, trees.get(name), sets, missing_any)
-            domains.append(domain)
+            domains.append(_domain(name, settings, values, counted, table, trees.get(name)))
     for place, (name, attribute) in enumerate(sensitive.items()):
         values = dict(marginal(tuples, place))
         with problems.gathered():
@@ -94,6 +90,19 @@ def profile_of(
         weights=tuple(_weights(attributes, counted)),
     )
     return profile, trees
+
+
+def _domain(
+    name: str,
+    settings: QuasiIdentifier,
+    values: Mapping[Any, int],
+    counted: Counted,
+    table: Table,
+    tree: Hierarchy | None,
+) -> QuasiDomain:
+    if settings.is_numeric:
+        return _numeric_domain(name, counted, table, settings)
+    return categorical_domain(name, values, tree, settings.generalization == "set", settings.missing == "any")
 
 
 def _cells(
