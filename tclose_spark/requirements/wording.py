@@ -39,7 +39,7 @@ def entries_of(
     return found
 
 
-def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, Entry]]]]:
+def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, dict[str, Any]]]]]:
     """(section, attribute, its words and entries) of the guarantees of a certificate."""
     every = [CLOSENESS, JOINT, *all_words()[1:]]
     for section in dict.fromkeys(words.section for words in every):
