@@ -10,7 +10,7 @@ from tclose_spark.requirements.criterion import OVER_PEOPLE, Guarantee
 from tclose_spark.requirements.diversity import DIVERSITY
 from tclose_spark.requirements.likeness import LIKENESS
 from tclose_spark.requirements.size import size_violation
-from tclose_spark.requirements.words import Entry, GuaranteeRow, Reached, Words
+from tclose_spark.requirements.words import GuaranteeRow, Reached, Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.brought import FOUND
 
