@@ -133,8 +133,7 @@ def measure_risks(
     table: the published table, if the population is a weight. listed: the people, if it is a table.
     what: what an error names the population.
     disjoint: whether regions of classes are known not to overlap.
-    households: the rows with their labels, their weight if the population is one, HOUSEHOLD and SUPPRESSED, to measure
-        the risk of households.
+    households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of households is measured.
     stated: the share of expected re-identifications for which the individual risk has a threshold.
 
     Raises:
@@ -162,9 +161,7 @@ def measure_risks(
     risks |= population_risks(of, threshold, population.is_estimated)
     if population.is_estimated:
         risks["individual"] = IndividualRisk.of(of, threshold, stated)
-    uniques = (
-        estimate_uniques(sizes, number, int(sizes @ number) / people) if population.is_estimated and alone else None
-    )
+    rows = int(sizes @ number) if population.is_estimated and alone else 0
     return PopulationRisks(
         population=population,
         threshold=threshold,
@@ -172,7 +169,7 @@ def measure_risks(
         people=people,
         unmatched=of.unmatched,
         alone=alone,
-        uniques=uniques,
+        uniques=estimate_uniques(sizes, number, rows / people) if rows else None,
         unique=unique,
         presence=presence,
     )
