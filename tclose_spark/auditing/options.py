@@ -123,7 +123,7 @@ class AuditOptions(TableOptions, total=False):
         str | None, OptionText("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
     ]
     household: Annotated[
-        Any,
+        str | Mapping[str, Any] | None,
         OptionText(
             "The household of a row, and the least number of them in each class.",
             'The household of a row, and the least number of them in each class, such as `{"column": "hh", "k": 3}`.',

@@ -22,7 +22,7 @@ import yaml
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import CURRENCIES, THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
 from tclose_spark.io.input.office_files import cells, read_by
-from tclose_spark.io.input.signatures import kind_seen, wide_encoding
+from tclose_spark.io.input.signatures import BZIP2, GZIP, kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.storage.folders import local_path
@@ -81,7 +81,7 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
         return source
     if source.format == "excel":
         return _told(source, *_sheet(file, source), file, may_leave_out)
-    if not start or kind_seen(start):
+    if not start or kind_seen(start) or start.startswith((GZIP, BZIP2)):
         return source
     found = {}
     if not option_of(source, "encoding", "charset") and (encoding := _encoding(start)) != UTF_8:
