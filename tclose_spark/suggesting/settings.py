@@ -151,6 +151,11 @@ def said_of_codes(facts: ColumnFacts) -> str:
     return f"read as missing: {listed} of rows"
 
 
+def said_of_far_numbers(facts: ColumnFacts) -> str:
+    """How many rows have numbers that may be codes, and that too few people share to be named."""
+    return f"{facts.codes.unnamed:,} rows have numbers far from all others"
+
+
 def share(part: float) -> str:
     """A share of rows, in words.
 
@@ -179,6 +184,6 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
             "number for each (65 for 65+), or type: categorical without missing_values"
         )
     if facts.codes.unnamed:
-        yield f"? {facts.codes.unnamed:,} rows have numbers far from all others; {CODES}"
+        yield f"? {said_of_far_numbers(facts)}; {CODES}"
     if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
         yield f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write type: numeric"

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from tclose_spark.suggesting.facts import ColumnFacts, WholeCounts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.settings import kind_of, said_of_codes
+from tclose_spark.suggesting.settings import kind_of, said_of_codes, said_of_far_numbers
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
 
@@ -40,9 +40,10 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
         head = f"{len(every):>3} {role}{'' if len(every) == 1 or role == 'left out' else 's'}"
         text = f"{head}: {', '.join(map(_short, names))}" if names else head
         yield from wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False)
-    coded = [column for column in suggestion.columns if column.facts.codes.rows]
-    codes = [f"{_short(column.name)}: {said_of_codes(column.facts)}" for column in coded]
-    for sentence in (*suggestion.choice.groups, *codes):
+    named = {_short(column.name): column.facts for column in suggestion.columns}
+    codes = [f"{name}: {said_of_codes(facts)}" for name, facts in named.items() if facts.codes.rows]
+    far = [f"{name}: {said_of_far_numbers(facts)}" for name, facts in named.items() if facts.codes.unnamed]
+    for sentence in (*suggestion.choice.groups, *codes, *far):
         yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
     if any(one.facts.whole.estimated for one in suggestion.columns):

@@ -270,3 +270,11 @@ def test_columns_that_make_people_rare_are_named() -> None:
     assert f"with {named}" in found.rare
     assert found.rare.split(":")[0] in found.yaml
     assert any("Rare cells (below 3 rows, by up to 2 columns)" in line for line in summary_lines(found))
+
+
+def test_far_numbers_that_few_people_share_are_counted_and_not_named() -> None:
+    people = pa.table({"age": [*range(20, 60)] * 10 + [999] * 4, "disease": ["flu", "gout", "flu", "cold"] * 101})
+    found = suggested(people, trial=False)
+    shown = [line.strip() for line in summary_lines(found)]
+    assert "age: 4 rows have numbers far from all others" in shown
+    assert "999" not in "\n".join([*shown, found.yaml])
