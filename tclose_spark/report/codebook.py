@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from tclose_spark.report.option_words import words_in
 from tclose_spark.report.page import percent
-from tclose_spark.runfile.release_form import COUNT
 from tclose_spark.table.writing import number
 
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
@@ -39,7 +39,7 @@ def codebook_entries(certificate: Mapping[str, Any], figures: Mapping[str, Any])
     figures: the verifier's, with the type and the missing values of each column (none without them), and optionally
         `spreads`.
     """
-    words = {column: (role, *rest) for role, entries in _described(certificate) for column, *rest in entries}
+    words = {column: (role, *rest) for role, column, *rest in _described(certificate)}
     spreads = (figures.get("spreads") or {}).get("precision", {})
     entries = []
     for column, found in figures.get("columns", {}).items():
@@ -78,39 +78,26 @@ Described = Iterator[tuple[str, str, str, str]]
 """(column, its quasi-identifier or none, form, treatment)."""
 
 
-def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Described]]:
-    """The columns of each role other than the insensitive ones."""
-    yield "quasi-identifier", _quasi_identifiers(certificate)
-    yield "class", _of_classes(certificate)
-    yield "sensitive attribute", _sensitive(certificate)
-    yield "pseudonym", _pseudonyms(certificate)
-    yield "weight", _weight(certificate)
+def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
+    """(role, column, its quasi-identifier or none, form, treatment) of all columns but the insensitive ones. Options
+    come last, so theirs replace others.
+    """
+    yield from (("quasi-identifier", *one) for one in _quasi_identifiers(certificate))
+    yield from (("sensitive attribute", *one) for one in _sensitive(certificate))
+    for words in words_in(certificate):
+        yield from words.columns(certificate)
 
 
 def _quasi_identifiers(certificate: Mapping[str, Any]) -> Described:
     columns = certificate["release"]["columns"]
     for name, entry in certificate["attributes"].get("quasi_identifiers", {}).items():
         kind = INTERVALS.get(entry["type"], "value")
-        if "exact" in entry:
-            yield name, name, UNCHANGED, "published as it is; only its class connects it with sensitive values"
-        elif "aggregate" in entry:
-            yield name, name, f"the {entry['aggregate']} of its class", "replaced by an aggregate of its class"
-        elif name in columns:
+        if name in columns:
             yield name, name, _form(entry, kind), f"generalized to a label that covers {_covered(entry)}"
         else:
             for end, which in (("min", "lowest"), ("max", "highest")):
                 treatment = f"generalized to an interval that covers {_covered(entry)}"
                 yield f"{name}_{end}", name, f"the {which} {kind} of an interval", treatment
-
-
-def _of_classes(certificate: Mapping[str, Any]) -> Described:
-    """The columns that another form than labels adds."""
-    release = certificate["release"]
-    if "group" in release:
-        treatment = "a keyed hash of what is published of the class; rows with one number are a class"
-        yield release["group"], "", "the number of a class", treatment
-    if "tables" in release:
-        yield COUNT, "", "a number of rows", "how many rows of the class have the values of a row of the table"
 
 
 def _covered(entry: Mapping[str, Any]) -> str:
@@ -141,18 +128,6 @@ def _sensitive(certificate: Mapping[str, Any]) -> Described:
             close = f"in each class at most {number(t['required'])} from its distribution in the table {how}"
         merged = "spellings were merged" if "text" in entry else "published unchanged"
         yield name, "", UNCHANGED, f"{merged}{where}; {close}"
-
-
-def _pseudonyms(certificate: Mapping[str, Any]) -> Described:
-    for column in certificate.get("pseudonyms", {}):
-        yield column, "", "a keyed hash", "replaces a direct identifier; links the rows of a person"
-
-
-def _weight(certificate: Mapping[str, Any]) -> Described:
-    weights = certificate.get("weights", {"published": False})
-    if weights["published"]:
-        rounded = f"rounded to multiples of {weights['round_to']}" if "round_to" in weights else "published unchanged"
-        yield weights["column"], "", "the number of people whom a row stands for", f"{rounded}; no guarantee covers it"
 
 
 def _precision(bins: Sequence[Mapping[str, Any]]) -> str:

@@ -6,13 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tclose_spark.report.option_words import collected, words_in
+from tclose_spark.requirements.closeness import CLOSENESS
 from tclose_spark.requirements.size import size_line
-from tclose_spark.requirements.supersets import near_lines
 from tclose_spark.requirements.wording import entries_in
-from tclose_spark.requirements.words import distances_text
-
-FIRST = ("t", "joint")
-"""The sections of guarantees that come before the others."""
 
 
 def certificate_lines(
@@ -67,28 +64,26 @@ def unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
 
 def _figures(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     release, guarantees = certificate["release"], certificate["guarantees"]
-    lines = [
+    added = collected([words.lines(certificate) for words in words_in(certificate)])
+    closeness: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    for _, name, entries in entries_in(guarantees):
+        for words, entry in entries:
+            found = closeness if words.measure == CLOSENESS.measure else others
+            found.append(words.line(name, entry))
+    sensitive, loss = certificate["attributes"]["sensitive"], certificate["utility"]["ncp"]
+    return [
         ("rows", f"{release['rows']:,}"),
-        *_people(certificate),
-        *_suppressed(certificate),
-        *_earlier(certificate),
+        *added["rows"],
+        *added["left out"],
         ("classes", f"{release['classes']:,}"),
         size_line(guarantees["k"]),
-    ]
-    others: list[tuple[str, str]] = []
-    for section, name, entries in entries_in(guarantees):
-        found = lines if section in FIRST else others
-        found += [words.line(name, entry) for words, entry in entries]
-    for name, nt in guarantees.get("nt", {}).items():
-        lines += near_lines(name, nt)
-    for name, attribute in certificate["attributes"]["sensitive"].items():
-        lines.append((f"{name} is certain", _certain(attribute["homogeneous"])))
-    lines += others
-    loss = certificate["utility"]["ncp"]
-    return [
-        *lines,
-        ("information loss (NCP)", "unknown: aggregates are published" if loss is None else f"{loss:.4f}"),
-        *_profile(certificate),
+        *closeness,
+        *added["closeness"],
+        *((f"{name} is certain", _certain(attribute["homogeneous"])) for name, attribute in sensitive.items()),
+        *others,
+        *([] if loss is None else [("information loss (NCP)", f"{loss:.4f}")]),
+        *added["loss"],
     ]
 
 
@@ -98,52 +93,6 @@ def _precision(quasi: Iterable[str], codebook: Iterable[Mapping[str, str]]) -> I
     for name in quasi:
         if found := precision.get(name) or precision.get(f"{name}_min"):
             yield f"precision of {name}", found
-
-
-def _people(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The people of the input, if they are counted."""
-    if (people := certificate.get("people")) is None:
-        return []
-    of_input = " of the input" if certificate.get("suppressed", {"rows": 0})["rows"] else ""
-    return [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
-
-
-def _profile(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How many rules of the profile were checked, if the run file names one."""
-    if (profile := certificate.get("profile")) is None:
-        return []
-    states = [rule["state"] for rule in profile["rules"]]
-    checked, left = states.count("holds"), states.count("not checked")
-    lines = [(f"profile {profile['name']}", f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked")]
-    unread = [f"{', '.join(rule['unread'])}: {rule['rule']}" for rule in profile["rules"] if "unread" in rule]
-    return [*lines, *(("columns not read", line) for line in unread)]
-
-
-def _suppressed(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The suppressed rows if any are allowed, and their distances as a class if their distribution is public."""
-    suppressed = certificate.get("suppressed")
-    if suppressed is None:
-        return []
-    rows = f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}"
-    distances = suppressed.get("guarantees", {"t": {}})["t"].items()
-    return [
-        ("suppressed rows", rows),
-        *[(f"t of {name}, suppressed", distances_text(t)) for name, t in distances],
-    ]
-
-
-def _earlier(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The place of the release in its line, if it continues an earlier one."""
-    if (line := certificate.get("earlier")) is None:
-        return []
-    atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
-    named = {"withheld": "withheld", "waiting": "newcomers waiting"}
-    out = [f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))]  # older certificates have none
-    return [
-        ("release of its line", f"{line['number']}, {line['newcomers']['people']:,} people for the first time{kept}"),
-        ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
-        *([("suppressed people", ", ".join(out))] if out else []),
-    ]
 
 
 def _certain(homogeneous: Mapping[str, int]) -> str:

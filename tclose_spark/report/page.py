@@ -1,4 +1,4 @@
-"""Pages of one design: a template of this folder on `base.html.j2`, as one HTML file that loads nothing."""
+"""Pages of one design: a template of report/ or of an option on `base.html.j2`, as one HTML file that loads nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.io.template_cache import template_cache
 from tclose_spark.table.writing import number
@@ -20,7 +20,7 @@ def render(template: str, **variables: Any) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("tclose_spark", "report"),
+        loader=ChoiceLoader([PackageLoader("tclose_spark", folder) for folder in ("report", "options")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

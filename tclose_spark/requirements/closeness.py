@@ -58,9 +58,9 @@ def judge_closeness(a: JudgedAttribute) -> Judge:
 class ClosenessWords(Words):
     """The words of a distance, in which its kind is."""
 
-    def entry(self, settings: SensitiveAttribute, reached: Reached, people: Reached | None) -> dict[str, Any]:
+    def entry(self, settings: SensitiveAttribute, reached: Reached) -> dict[str, Any]:
         """See Words."""
-        return {"distance": settings.distance, **super().entry(settings, reached, people)}
+        return {"distance": settings.distance, **super().entry(settings, reached)}
 
     def row(self, attribute: str, entry: Entry, whole: str) -> GuaranteeRow:
         """See Words."""

@@ -25,17 +25,15 @@ def all_words() -> list[Words]:
 def entries_of(
     settings: Mapping[str, SensitiveAttribute],
     reached: Mapping[str, Mapping[str, Reached]],
-    people: Mapping[str, Mapping[str, Reached]],
 ) -> dict[str, dict[str, Any]]:
-    """The guarantees of the certificate by section and attribute. reached, people: by attribute and key, what classes
-    achieve over rows, and over people if they are counted.
+    """The guarantees of the certificate by section and attribute. reached: by attribute and key, what classes achieve
+    over rows.
     """
     found: dict[str, dict[str, Any]] = {"t": {}, "l": {}}
     for name, a in settings.items():
         for words in all_words():
             if words.always or words.required(a) is not None:
-                over = people.get(name, {}).get(words.key)
-                entry = words.entry(a, reached[name][words.key], over)
+                entry = words.entry(a, reached[name][words.key])
                 section = found.setdefault(words.section, {})
                 section |= {name: {**section.get(name, {}), words.key: entry}} if words.by_kind else {name: entry}
     return found

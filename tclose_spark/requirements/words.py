@@ -72,14 +72,15 @@ class Words:
     least: Callable[[float], float] = float
     violated: Callable[[Guarantee, str], str] | None = None
 
-    def entry(self, settings: SensitiveAttribute, reached: Reached, people: Reached | None) -> dict[str, Any]:
-        """The entry of the certificate. people: what classes achieve over people, if they are counted."""
-        entry = {**self.bound(self.required(settings)), **self._figure(reached)}
-        if people is None:
-            return entry
+    def entry(self, settings: SensitiveAttribute, reached: Reached) -> dict[str, Any]:
+        """The entry of the certificate."""
+        return {**self.bound(self.required(settings)), **self._figure(reached)}
+
+    def of_people(self, reached: Reached) -> dict[str, Any]:
+        """What the entry has of people, if they are counted."""
         if self.exact:  # the verifier compared each class
-            return {**entry, "over_people": {"achieved": float(Fraction(people["achieved"])), "holds": people["holds"]}}
-        return {**entry, "over_people": self._figure(people)}
+            return {"achieved": float(Fraction(reached["achieved"])), "holds": reached["holds"]}
+        return self._figure(reached)
 
     def bound(self, required: Any) -> dict[str, Any]:
         """What the certificate has of the bound."""

@@ -44,8 +44,8 @@ class BroughtOption:
     """An option of a release.
 
     settings: its section of the run file.
-    parts: by name, as `module:NAME`: `maker` and `judge`, classes that get what those of this package get, and `words`,
-        a function from the run file and the verifier's figures to keys of the certificate.
+    parts: by name, as `module:NAME`: `maker`, `judge` and `words`, classes that get what those of this package get.
+        `words` may be a function from the run file and the verifier's figures to keys of the certificate.
     """
 
     settings: type[BroughtSettings]

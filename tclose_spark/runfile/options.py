@@ -6,10 +6,10 @@ A part is imported when a run uses the option.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tclose_spark.runfile.brought import find_option, named
+from tclose_spark.runfile.brought import find_option, modules, named
 
 if TYPE_CHECKING:
     from tclose_spark.runfile.spec import ReleaseSpec
@@ -28,27 +28,35 @@ class Option(NamedTuple):
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("suppression", ("maker", "judge"), lambda spec: spec.privacy.suppression_limit > 0),
+    Option("suppression", ("maker", "judge", "words"), lambda spec: spec.privacy.suppression_limit > 0),
     Option("mechanism", ("judge",), lambda spec: True),
     Option("observers", ("maker",), lambda spec: not spec.aggregates),
-    Option("aggregates", ("maker",), lambda spec: bool(spec.aggregates)),
-    Option("forms", ("maker", "judge"), lambda spec: not spec.release.is_plain),
-    Option("pseudonyms", ("judge",), lambda spec: bool(spec.attributes.pseudonyms)),
-    Option("joint", ("judge",), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
-    Option("people", ("reader", "maker", "judge"), lambda spec: spec.attributes.person is not None),
-    Option("supersets", ("judge",), lambda spec: spec.privacy.nt is not None),
-    Option("lines", ("maker", "judge"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
-    Option("population", ("judge",), lambda spec: bool(spec.privacy.population or spec.privacy.risk)),
+    Option("aggregates", ("maker", "words"), lambda spec: bool(spec.aggregates)),
+    Option("forms", ("maker", "judge", "words"), lambda spec: not spec.release.is_plain),
+    Option("pseudonyms", ("judge", "words"), lambda spec: bool(spec.attributes.pseudonyms)),
+    Option("joint", ("judge", "words"), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
+    Option("people", ("reader", "maker", "judge", "words"), lambda spec: spec.attributes.person is not None),
+    Option("supersets", ("judge", "words"), lambda spec: spec.privacy.nt is not None),
+    Option("lines", ("maker", "judge", "words"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
+    Option("population", ("judge", "words"), lambda spec: bool(spec.privacy.population or spec.privacy.risk)),
     Option("linked", ("maker",), lambda spec: True),
-    Option("weights", ("reader", "judge"), lambda spec: spec.attributes.weight is not None),
-    Option("profiles", ("reader", "judge"), lambda spec: spec.privacy.profile is not None),
+    Option("weights", ("reader", "judge", "words"), lambda spec: spec.attributes.weight is not None),
+    Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),
 )
 """In the order in which stages call them."""
 
 
 def used_parts(spec: ReleaseSpec, part: str) -> list[Any]:
     """The classes of a part, of the options that a run uses."""
-    used = [one for one in OPTIONS if part in one.parts and one.used(spec)]
-    places = [f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}" for one in used]
-    brought = [find_option(one.key).parts for one in spec.brought]
-    return [*map(named, [*places, *(parts[part] for parts in brought if part in parts)])]
+    return _parts(part, [one for one in OPTIONS if one.used(spec)], [one.key for one in spec.brought])
+
+
+def every_part(part: str, keys: Collection[str]) -> list[Any]:
+    """The classes of a part, of all options of this package, and of those of others that have one of these keys."""
+    return _parts(part, OPTIONS, [key for key in modules("option") if key in keys])
+
+
+def _parts(part: str, options: Iterable[Option], brought: Iterable[str]) -> list[Any]:
+    own = [f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}" for one in options if part in one.parts]
+    others = [parts[part] for parts in (find_option(key).parts for key in brought) if part in parts]
+    return [*map(named, [*own, *others])]

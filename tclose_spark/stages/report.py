@@ -9,7 +9,7 @@ from typing import Any
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, HISTORY, MINIMALITY, REPORT, Run
+from tclose_spark.io.run import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT, Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.tables.exports import Files
 from tclose_spark.report.certificate import build_certificate
@@ -17,7 +17,7 @@ from tclose_spark.report.codebook import codebook_csv, codebook_entries
 from tclose_spark.report.contract import contract_yaml
 from tclose_spark.report.html import render_report
 from tclose_spark.report.internal import render_internal, versions
-from tclose_spark.report.line import history_entry
+from tclose_spark.report.option_words import words_of
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
 from tclose_spark.stages.staging.area import PLAN_REPORT, read_profile
@@ -52,9 +52,9 @@ def write_reports(
     run.staging.write(CERTIFICATE, json.dumps(certificate, indent=2))
     for name, make in PAGES.items():
         run.staging.write(name, make(certificate, figures))
-    if (earlier := state["stages"]["profile"].get("earlier")) is not None:
-        history = [*earlier["releases"], history_entry(certificate)]
-        run.staging.write(HISTORY, json.dumps(history, indent=1), private=True)
+    for words in words_of(run.spec):
+        for name, text in words.evidence(certificate, state).items():
+            run.staging.write(name, text, private=True)
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = measure(run)
@@ -85,8 +85,7 @@ def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fold
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
     figures = {**figures, "warnings": [*figures["warnings"], *more]}
     made = state["stages"]["anonymize"]["method"]
-    labelled = not (run.spec.release.is_exact or run.spec.aggregates)
-    if "optimum" in made and labelled and "earlier" not in profiled:  # whose people stay in their classes
+    if "optimum" in made:
         figures["optimum"] = {"proven": made["optimum"], "loss": made["loss"]}
     columns = schema_of(read_delta(run.session, folder.path("release"))).names
     return build_certificate(run.spec, run.public_hierarchies, figures, source["rows"], source["version"], columns)

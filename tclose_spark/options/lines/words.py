@@ -1,0 +1,49 @@
+"""The words of a line of releases: see `output.after`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from tclose_spark.io.run import HISTORY
+from tclose_spark.report.line import history_entry
+from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+
+
+class LinesWords(OptionWords):
+    """The place of the release in its line."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        if (line := made.figures.get("earlier")) is None:
+            return
+        sections["earlier"] = line
+        if line["kept"]:
+            sections["warnings"].append(
+                f"{line['kept']:,} people are published as they were in an earlier release, because they left or have "
+                "other sensitive values by now, and others of their atoms are still there (output.leavers: keep)"
+            )
+
+    def evidence(self, certificate: Certificate, state: Mapping[str, Any]) -> Mapping[str, str]:
+        if (earlier := state["stages"]["profile"].get("earlier")) is None:
+            return {}
+        return {HISTORY: json.dumps([*earlier["releases"], history_entry(certificate)], indent=1)}
+
+    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+        return {"earlier": certificate.get("earlier")}
+
+    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+        return {"promises": "lines/earlier.html.j2"} if certificate.get("earlier") else {}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (line := certificate.get("earlier")) is None:
+            return {}
+        atoms, kept = line["atoms"], f", {line['kept']:,} people as they were" if line["kept"] else ""
+        named = {"withheld": "withheld", "waiting": "newcomers waiting"}
+        out = [f"{n:,} {name}" for key, name in named.items() if (n := line.get(key))]  # older certificates have none
+        number, newcomers = line["number"], line["newcomers"]["people"]
+        found = [
+            ("release of its line", f"{number}, {newcomers:,} people for the first time{kept}"),
+            ("atoms", f"{atoms['published']:,}, the smallest of {atoms['smallest']:,} people"),
+        ]
+        return {"left out": [*found, *([("suppressed people", ", ".join(out))] if out else [])]}

@@ -1,0 +1,36 @@
+"""The words of people: see `attributes.person`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.wording import entries_in
+
+COUNTS = "k and l count people, once in each class, as well as rows. Other counts are rows."
+
+
+class PeopleWords(OptionWords):
+    """The people of the input, and of the smallest class, and what classes achieve over people."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        person, people = made.spec.attributes.person, made.figures["people"]
+        assert person is not None
+        counted = {key: people[key] for key in ("people", "most_rows", "smallest_class")}
+        sections["people"] = {**counted, "rows": made.rows, "rows_of_a_person": person.rows}
+        sections["counts"] = COUNTS
+        sections["guarantees"]["k"]["over_people"] = {"achieved": people["smallest_class"]}
+        for _, name, entries in entries_in(sections["guarantees"]):
+            for words, entry in entries:
+                assert isinstance(entry, dict)
+                entry["over_people"] = words.of_people(people["attributes"][name][words.key])
+
+    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+        return {"people": certificate.get("people")}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (people := certificate.get("people")) is None:
+            return {}
+        of_input = " of the input" if certificate["input"]["rows"] > certificate["release"]["rows"] else ""
+        return {"rows": [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]}

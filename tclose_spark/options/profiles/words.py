@@ -1,0 +1,30 @@
+"""The words of a regulator's rules: see `privacy.profile`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+
+
+class ProfilesWords(OptionWords):
+    """Which rules were checked."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        sections["profile"] = made.figures["profile"]
+
+    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+        return {"profile": certificate.get("profile")}
+
+    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+        return {"promises": "profiles/profile.html.j2"} if certificate.get("profile") else {}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        if (profile := certificate.get("profile")) is None:
+            return {}
+        states = [rule["state"] for rule in profile["rules"]]
+        checked, left = states.count("holds"), states.count("not checked")
+        counted = f"{checked} rule{'' if checked == 1 else 's'} checked, {left} not checked"
+        unread = [f"{', '.join(rule['unread'])}: {rule['rule']}" for rule in profile["rules"] if "unread" in rule]
+        return {"loss": [(f"profile {profile['name']}", counted), *(("columns not read", line) for line in unread)]}

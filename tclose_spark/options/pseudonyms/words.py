@@ -1,0 +1,37 @@
+"""The words of pseudonyms: see `attributes.pseudonyms`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tclose_spark.report.option_words import Certificate, Certified, OptionWords
+from tclose_spark.runfile.pseudonyms import NAMED
+
+
+class PseudonymsWords(OptionWords):
+    """What the key of each published pseudonym is."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        names, pseudonyms = made.spec.attributes.pseudonym_names, made.spec.attributes.pseudonyms
+        sections["pseudonyms"] = {names[column]: one.keyed for column, one in pseudonyms.items()}
+        sections["warnings"] += [_linkable(*one) for one in sections["pseudonyms"].items()]
+
+    def roles(self, certificate: Certificate) -> Mapping[str, list[str]]:
+        pseudonyms = certificate.get("pseudonyms", {})
+        return {"pseudonyms": [column for column in certificate["release"]["columns"] if column in pseudonyms]}
+
+    def columns(self, certificate: Certificate) -> Iterator[tuple[str, str, str, str, str]]:
+        for column in certificate.get("pseudonyms", {}):
+            treatment = "replaces a direct identifier; links the rows of a person"
+            yield "pseudonym", column, "", "a keyed hash", treatment
+
+
+def _linkable(column: str, keyed: str) -> str:
+    """The warning about a pseudonym."""
+    releases = "of any table " if keyed == NAMED else ""
+    return (
+        f"{column!r} is a pseudonym ({keyed}): the rows of a person are linkable by it, across classes and across "
+        f"releases {releases}with the same secret; an adversary who finds one row of a person finds all, and k, l and "
+        "t hold for each class, not for the combination"
+    )

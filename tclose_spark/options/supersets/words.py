@@ -1,0 +1,38 @@
+"""The words of (n, t)-closeness: see `privacy.nt`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.closeness import CLOSENESS
+from tclose_spark.requirements.supersets import near_entry, near_lines, near_row
+from tclose_spark.requirements.words import GuaranteeRow
+
+
+class SupersetsWords(OptionWords):
+    """Distances from natural supersets, by attribute with a t. Those from the whole table are measured only."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        settings, n = made.spec.attributes.sensitive_attributes, made.spec.privacy.n
+        assert n is not None
+        for entry in sections["guarantees"]["t"].values():
+            entry |= CLOSENESS.bound(None)
+        near = {name: near_entry(settings[name], n, found) for name, found in made.figures["near"].items()}
+        sections["guarantees"]["nt"] = near
+
+    def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
+        near, classes = _near(certificate), certificate["release"]["classes"]
+        return {"guarantees": [near_row(name, nt, whole, classes) for name, nt in near.items()]}
+
+    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+        return {"near": _near(certificate)}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        return {"closeness": [line for name, nt in _near(certificate).items() for line in near_lines(name, nt)]}
+
+
+def _near(certificate: Certificate) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = certificate["guarantees"].get("nt", {})
+    return found

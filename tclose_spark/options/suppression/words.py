@@ -1,0 +1,62 @@
+"""The words of suppressed rows: see `privacy.suppression_limit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tclose_spark.report.certificate import guarantees_of
+from tclose_spark.report.html import guarantee_rows
+from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
+from tclose_spark.requirements.words import GuaranteeRow, distances_text
+
+WHOLE = {"input": "whole input table, suppressed rows included", "released": "whole released table"}
+"""What classes are compared with if rows are suppressed, by `privacy.of`."""
+
+
+class SuppressionWords(OptionWords):
+    """The suppressed rows, and the table that classes were compared with."""
+
+    def certify(self, made: Certified, sections: dict[str, Any]) -> None:
+        """If classes were compared with the input, it reveals the distribution of the suppressed rows, and the section
+        has their figures as a class.
+        """
+        privacy, figures = made.spec.privacy, made.figures["suppressed"]
+        entry = {
+            "rows": figures["rows"],
+            "share": figures["rows"] / made.rows,
+            "limit": float(privacy.suppression_limit),
+            "limit_exact": str(privacy.suppression_limit),
+            "of": privacy.of,
+        }
+        if "attributes" in figures:
+            achieved = figures["attributes"]
+            entry["guarantees"] = guarantees_of(made.spec, figures["rows"], achieved)
+            entry["certain"] = [name for name, found in achieved.items() if found["homogeneous"]["classes"]]
+        sections["suppressed"] = entry
+
+    def whole(self, certificate: Certificate) -> str | None:
+        suppressed = certificate.get("suppressed")
+        return WHOLE[suppressed["of"]] if suppressed and suppressed["rows"] else None
+
+    def tables(self, certificate: Certificate, whole: str) -> Mapping[str, list[GuaranteeRow]]:
+        of_class = (certificate.get("suppressed") or {}).get("guarantees")
+        rows = guarantee_rows(of_class, whole) if of_class else []
+        return {"of_suppressed": [replace(row, meaning="") for row in rows]}
+
+    def variables(self, certificate: Certificate) -> Mapping[str, Any]:
+        return {"suppressed": certificate.get("suppressed")}
+
+    def parts(self, certificate: Certificate, figures: Mapping[str, Any]) -> Mapping[str, str]:
+        suppressed = certificate.get("suppressed")
+        return {"signature": "suppression/suppressed.html.j2"} if suppressed and suppressed["rows"] else {}
+
+    def lines(self, certificate: Certificate) -> Mapping[str, Lines]:
+        """The suppressed rows, and their distances as a class if their distribution is public."""
+        if (suppressed := certificate.get("suppressed")) is None:
+            return {}
+        rows = f"{suppressed['rows']:,} of {certificate['input']['rows']:,}, limit {suppressed['limit']:g}"
+        distances = suppressed.get("guarantees", {"t": {}})["t"].items()
+        of_class = [(f"t of {name}, suppressed", distances_text(t)) for name, t in distances]
+        return {"left out": [("suppressed rows", rows), *of_class]}
