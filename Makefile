@@ -221,6 +221,9 @@ format: $(READY)  ## Format the code.
 bench: $(READY)  ## Measure the stages of a release against Spark's floor, by rows; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)
 
+census: $(READY)  ## Release a census of 100,000,000 people on this machine, stage by stage, in an hour or less.
+	TCLOSE_COMPILER=full TCLOSE_DRIVER_MEMORY=2g $(BIN)/python benchmarks/census.py $(BENCH)
+
 licences: $(READY)  ## Print the licence of each package that the wheel and its extras bring; one of the GPL family alone is an error.
 	$(BIN)/python .ci/licences
 

@@ -4,7 +4,7 @@
 
 The driver is a third process, so a machine of two cores cannot reach twice the speed. Tasks of the run with one worker
 are scheduled anew for the simulation: each free core takes the next task of a stage, and what no stage accounts for
-takes as long as before.
+takes as long as before. A table of more rows has more tasks of the same lengths in each stage of several tasks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from tclose_spark.io.spark.session import get_session
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
-SIMULATED = (2, 3, 4, 8)
+SIMULATED = {1: (2, 4, 8), 100_000_000: (16, 64), 1_000_000_000: (16, 64, 256)}
+"""Numbers of cores, by rows; 1 is for the rows that were measured."""
 WARM_ROWS = 100_000
 
 
@@ -46,10 +47,19 @@ class Ran:
     def whole(self) -> float:
         return sum(self.wall.values())
 
-    def simulated(self, cores: int) -> float:
-        """Wall seconds of all stages with so many cores."""
-        alone = self.whole - sum(wall for wall, _ in self.spark)
-        return alone + sum(makespan(tasks, cores) for _, tasks in self.spark)
+    @property
+    def alone(self) -> float:
+        """Wall seconds in which no task runs: the driver's."""
+        return self.whole - sum(wall for wall, _ in self.spark)
+
+    def simulated(self, cores: int, times: int = 1) -> float:
+        """Wall seconds of all stages with so many cores, for a table of so many times the rows."""
+        return self.alone + sum(makespan(tasks * (times if len(tasks) > 1 else 1), cores) for _, tasks in self.spark)
+
+    def waiting(self, cores: int, times: int) -> float:
+        """The share of the cores' time in which they wait: for the driver, and for the last task of a stage."""
+        busy = sum(sum(tasks) * (times if len(tasks) > 1 else 1) for _, tasks in self.spark)
+        return 1 - busy / (cores * self.simulated(cores, times))
 
 
 def makespan(tasks: list[float], cores: int) -> float:
@@ -148,15 +158,26 @@ def main() -> None:
             write_people(Path(name, str(rows), "people.parquet"), rows)
         runs = {workers: measured(Path(name), workers, given.rows, methods) for workers in (1, 2)}
     shown = Table("method", "workers", *STAGES[:4], "report", "publish", "all, wall s", "times one")
+    larger = Table("method", "rows", "cores", "wall s", "of it the driver", "cores wait")
     for method in methods:
         one = runs[1][method]
         for workers, run in ((1, one), (2, runs[2][method])):
             walls = [f"{run.wall[stage]:.1f}" for stage in pipeline_stages()]
             shown.add_row(method, f"{workers}", *walls, f"{run.whole:.1f}", f"{one.whole / run.whole:.2f}")
-        for workers in SIMULATED:
-            seconds = one.simulated(workers)
-            shown.add_row(method, f"{workers}, simulated", *[""] * 6, f"{seconds:.1f}", f"{one.whole / seconds:.2f}")
+        for rows, numbers in SIMULATED.items():
+            for cores in numbers:
+                times = max(1, rows // given.rows)
+                seconds, waiting = one.simulated(cores, times), one.waiting(cores, times)
+                larger.add_row(
+                    method,
+                    f"{times * given.rows:,}",
+                    f"{cores}",
+                    f"{seconds:.1f}",
+                    f"{one.alone:.1f}",
+                    f"{waiting:.0%}",
+                )
     console.print(shown)
+    console.print(larger)
 
 
 if __name__ == "__main__":

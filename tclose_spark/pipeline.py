@@ -13,7 +13,8 @@ from tclose_spark.checks.verifier import Verdict
 from tclose_spark.comparing.choose_k import SAMPLE_ROWS, choose_k
 from tclose_spark.errors import ConfigurationError, DamagedStagingError, GuaranteeError, SameInputError, TcloseError
 from tclose_spark.in_memory.sample import table_of_its_own
-from tclose_spark.io.run import ORDER, STATE, Run
+from tclose_spark.io.output_folders import STATE
+from tclose_spark.io.run import ORDER, Run
 from tclose_spark.kernels.caching import has_kernels
 from tclose_spark.kernels.progress import announce_compiling
 from tclose_spark.methods.method import PlanReport

@@ -28,6 +28,8 @@ ROWS_ONLY: dict[str, Any] = {
     "weight": np.zeros(0, np.int64),
     "most": np.zeros(0, np.float64),
     "shares": np.zeros((0, 0)),
+    "household": np.zeros(0, np.int64),
+    "households": 0,
 }
 """Of a `Requirement` that counts no people."""
 UNCAPPED: dict[str, Any] = {"caps": np.zeros((2, 0, 0), np.int64)}

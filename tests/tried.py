@@ -35,19 +35,12 @@ def record(part: str, what: str, tried: int, as_required: int) -> None:
 
 
 def table_of(known: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
-    """The figures as a table of the page: a line for each part, with its kinds in one cell."""
-    rows = ["| what | tried | as required | of these | again |", "|---|---|---|---|---|"]
+    """The figures as a table of the page: a line for each part. The file has their kinds."""
+    rows = ["| what | tried | as required | again |", "|---|---|---|---|"]
     for part, figures in sorted(known.items()):
         tried, good = (sum(one[what] for one in figures.values()) for what in ("tried", "as required"))
-        kinds = "; ".join(f"{what}: {figure(one)}" for what, one in sorted(figures.items()))
-        rows.append(f"| {part} | {tried:,} | {good:,} | {kinds} | `{COMMANDS[part]}` |")
+        rows.append(f"| {part} | {tried:,} | {good:,} | `{COMMANDS[part]}` |")
     return "\n".join(["", *rows, "", ""])
-
-
-def figure(one: Mapping[str, int]) -> str:
-    """A kind's figure: how many were tried, and how many of them ended as required if not all did."""
-    tried, good = one["tried"], one["as required"]
-    return f"{tried:,}" if good == tried else f"{good:,} of {tried:,}"
 
 
 class Tried:

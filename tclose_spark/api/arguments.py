@@ -13,7 +13,7 @@ import numpy as np
 
 from tclose_spark.api.errors import on_command_line
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.arrow_frames import is_frame, is_spark
+from tclose_spark.io.input.arrow_frames import is_frame, is_spark, read_once
 from tclose_spark.io.input.files import check_files
 from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.loading import lines_in_errors, read_tree, resolve, spec_of, with_overrides
@@ -68,7 +68,7 @@ def given_run(
     complete = spec_of(tree)
     with lines_in_errors(tree):
         check_files(complete, reads)
-    return GivenRun(tree=tree, spec=complete, table=table if reads and in_memory(table) else None)
+    return GivenRun(tree=tree, spec=complete, table=read_once(table) if reads and in_memory(table) else None)
 
 
 def in_memory(table: Table) -> bool:

@@ -23,7 +23,7 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation
 from tclose_spark.auditing.tables import AuditTables, opened_tables
 from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
+from tclose_spark.io.input.arrow_frames import read_once
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.joint import JointCloseness
@@ -126,14 +126,17 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         table=table,
         reference=given["reference"],
         background=given["background"],
+        raw=given["raw"],
         population=listed,
         earlier=earlier if isinstance(earlier, list | tuple) else [] if earlier is None else [earlier],
     )
 
     def judge(question: AuditQuestion, opened: AuditTables) -> AuditResult:
         from tclose_spark.auditing.audit import audit_table
+        from tclose_spark.auditing.linkage import with_linkage
 
-        return audit_table(question=question, **vars(opened))
+        found = audit_table(question=question, **{name: one for name, one in vars(opened).items() if name != "raw"})
+        return found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
 
     found = _on_engine("audit", question, tables, judge, options)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
@@ -200,7 +203,7 @@ def held_table(table: Table) -> Any:
     Raises:
         ConfigurationError: if it is neither.
     """
-    return path_of(table) or (table if table is None or is_spark(table) else as_arrow(table))
+    return path_of(table) or (None if table is None else read_once(table))
 
 
 def _population(said: Any) -> tuple[Population | None, Table | None]:

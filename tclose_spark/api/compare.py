@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tclose_spark.api.arguments import Number, Spec, Table, given_run, number_of_rows
+from tclose_spark.api.arguments import GivenRun, Number, Spec, Table, given_run, number_of_rows
 from tclose_spark.api.session import Log, announcer, choose, on_engine, temporary_folder, working_on
 from tclose_spark.api.signatures import verb
 from tclose_spark.comparing.request import (
     ALL,
+    Combination,
     ComparisonRequest,
     Method,
     combinations,
@@ -24,7 +25,6 @@ from tclose_spark.comparing.result import ComparisonResult
 from tclose_spark.comparing.store import PAGE
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.in_memory.sample import MOST_ROWS
-from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.loading import lines_in_errors, resolve
 from tclose_spark.runfile.spec import Output
@@ -98,37 +98,47 @@ def compare(
     """
     with temporary_folder() as folder:
         run = given_run(table, spec, None, overrides, nowhere=folder)
-        if run.table is not None and not is_spark(run.table):
-            run = replace(run, table=as_arrow(run.table))  # once: a stream can be read once only
-        methods_by_name = requested_methods(methods, run.tree.get("method"))
-        if not run.spec.release.is_plain:
-            raise ConfigurationError(
-                "release: a comparison measures labels; leave out release.form and release.together"
-            )
-        ks, ts = requested_ks(k, run.spec), requested_ts(t, run.tree)
         request = ComparisonRequest(
             spec=run.spec,
-            combinations=combinations(run.tree, ks, ts, methods_by_name),
+            combinations=_combinations(run, k, t, methods),
             sample=number_of_rows(sample, MOST_ROWS),
             output=comparison_folder(output, run.spec.output),
             plan_only=plan_only,
             overwrite=overwrite,
         )
-        with lines_in_errors(run.tree):
-            choice = choose("compare", engine, run.spec, run.table, log)
-
-        def work(on: str) -> ComparisonResult:
-            with working_on(run, "compare", on) as session:
-                from tclose_spark.comparing.run_comparison import run_comparison
-
-                return run_comparison(request, session, announcer(log))
-
-        result = on_engine(choice, work, log)
+        result = _compared(request, run, engine, log)
         page = "" if folder and request.output.startswith(folder) else f"{request.output}/{PAGE}"
         comparison = Comparison(**vars(result), page=page)
         if require:
             comparison.require_all_hold()
         return comparison
+
+
+def _combinations(
+    run: GivenRun,
+    k: int | Sequence[int] | None,
+    t: Number | Sequence[Number] | None,
+    methods: Method | Sequence[Method],
+) -> Sequence[Combination]:
+    """What a call compares."""
+    methods_by_name = requested_methods(methods, run.tree.get("method"))
+    if not run.spec.release.is_plain:
+        raise ConfigurationError("release: a comparison measures labels; leave out release.form and release.together")
+    return combinations(run.tree, requested_ks(k, run.spec), requested_ts(t, run.tree), methods_by_name)
+
+
+def _compared(request: ComparisonRequest, run: GivenRun, engine: str | None, log: Log | None) -> ComparisonResult:
+    """The result of a request on the chosen engine."""
+    with lines_in_errors(run.tree):
+        choice = choose("compare", engine, run.spec, run.table, log)
+
+    def work(on: str) -> ComparisonResult:
+        with working_on(run, "compare", on) as session:
+            from tclose_spark.comparing.run_comparison import run_comparison
+
+            return run_comparison(request, session, announcer(log))
+
+    return on_engine(choice, work, log)
 
 
 def comparison_folder(output: str | PathLike[str] | None, of_run: Output) -> str:

@@ -142,7 +142,7 @@ def work_of(
     unopened = _why_spark(places.values())
     if unopened or table is not None or source.is_frame:
         return Work(unopened=unopened, rows=rows)
-    from tclose_spark.engine.local.reading import count_rows
+    from tclose_spark.engine.local.counting import count_rows
 
     size = size_of_files(source.path)
     return Work(size=size, rows=count_rows(source, MOST_ROWS) if 0 < size <= MOST_BYTES else None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tclose_spark.api.signatures import verb
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.run import CERTIFICATE, HISTORY
+from tclose_spark.io.output_folders import CERTIFICATE, HISTORY
 from tclose_spark.io.storage.folders import open_folder
 from tclose_spark.report.line import COLUMNS, damage_translated, entries_of, history_entry
 

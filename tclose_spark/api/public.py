@@ -1,7 +1,5 @@
 """Every public name of the package, once. `import tclose_spark` imports this module when a name is first used."""
 
-from __future__ import annotations
-
 from tclose_spark.api.audit import Audit, Explanation, audit, explain
 from tclose_spark.api.compare import Comparison, compare
 from tclose_spark.api.fingerprint import fingerprint

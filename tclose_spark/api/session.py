@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +18,7 @@ from tclose_spark.api.engine_choice import LOCAL, SPARK, Choice, asked_engine, c
 from tclose_spark.api.errors import ends_with_command, full_disks_named, on_command_line, tell_command_line
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
-from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
+from tclose_spark.io.input.arrow_frames import is_spark
 from tclose_spark.io.input.sniffing import told
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
@@ -210,8 +209,6 @@ def run_stages(
     engine, details: the arguments of the call.
     options: of every stage, such as `finished` of verify.
     """
-    if run.table is not None and not is_spark(run.table):
-        run = replace(run, table=as_arrow(run.table))  # once: its rows are counted, and a stream can be read once only
     with lines_in_errors(run.tree):
         choice = choose(names[-1], engine, run.spec, run.table, log)
     announce, to_read = announcer(log), bool(options.get("finished"))

@@ -112,18 +112,23 @@ def fits(value: Any, kind: Any) -> bool:
         return any(fits(value, part) for part in parts)
     if plain is Literal:
         return any(type(value) is type(part) for part in parts)
+    if not _is_a(value, plain):
+        return False
+    if isinstance(value, Mapping) and len(parts) == 2 and plain is Mapping:
+        return all(fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items())
+    held: Any = value if plain in (Sequence, Collection) else ()
+    return all(fits(one, part) for part in parts for one in held)
+
+
+def _is_a(value: Any, plain: Any) -> bool:
+    """Whether a value is of a type, whatever it holds."""
     if plain in (int, float):
         return isinstance(value, Integral if plain is int else Number) and not isinstance(value, bool)
     if plain is bool:
         return isinstance(value, bool | np.bool_)
     if plain in (Sequence, Collection) and isinstance(value, str | bytes):
         return False
-    if not isinstance(value, NoneType if plain is None else plain):
-        return False
-    if isinstance(value, Mapping) and len(parts) == 2 and plain is Mapping:
-        return all(fits(key, parts[0]) and fits(one, parts[1]) for key, one in value.items())
-    held: Any = value if plain in (Sequence, Collection) else ()
-    return all(fits(one, part) for part in parts for one in held)
+    return isinstance(value, NoneType if plain is None else plain)
 
 
 def described(kind: Any) -> str:

@@ -12,12 +12,11 @@ from typing import Any, Literal
 from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, reader_options
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
-from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.input.arrow_frames import as_arrow, is_spark
+from tclose_spark.io.input.arrow_frames import read_once
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_t, suggestion_from_facts
+from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_valid, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
 
 __all__ = ["run_file_of", "suggest", "summary_lines"]
@@ -64,16 +63,15 @@ def suggest(
         ConfigurationError: if a setting is wrong.
     """
     most, path = number_of_rows(sample), path_of(table)
-    require_t(str(t))
-    if k is not None and k < 2:
-        raise ConfigurationError(f"--k {k}: expected at least 2")
+    require_valid(k, str(t))
     source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
-    held = None if path else table if is_spark(table) else as_arrow(table)  # once: a stream can be read once only
+    held = None if path else read_once(table)
 
     def work(on: str) -> tuple[TableFacts, Input]:
         with working("tclose suggest", held, path, on) as session, as_typed():
             from tclose_spark.engine.sources import errors_translated
-            from tclose_spark.suggesting.gathering import gather_described, open_frame, open_unknown_table
+            from tclose_spark.suggesting.gathering import gather_described
+            from tclose_spark.suggesting.opening import open_frame, open_unknown_table
 
             opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
             with errors_translated(opened):
@@ -81,13 +79,12 @@ def suggest(
 
     facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
     announce = announcer(log)
-    announce(HEADING)
-    for column in facts.facts:
-        announce(column_line(column))
+    for line in (HEADING, *map(column_line, facts.facts)):
+        announce(line)
     suggestion = suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))
     if not trial:
         return suggestion
-    from tclose_spark.suggesting.trying import try_suggestion
+    from tclose_spark.suggesting.trial.trying import try_suggestion
 
     with TemporaryDirectory(prefix="tclose_spark-") as folder:
         return replace(suggestion, tried=try_suggestion(suggestion, suggestion.spec, facts, folder))

@@ -9,8 +9,10 @@ from tclose_spark.auditing.inputs import prepare_inputs
 from tclose_spark.auditing.parts.attacks import Attacks
 from tclose_spark.auditing.parts.background import Background
 from tclose_spark.auditing.parts.class_file import ClassFile
+from tclose_spark.auditing.parts.households import HouseholdCounts
 from tclose_spark.auditing.parts.part import AuditPart, tallied
 from tclose_spark.auditing.parts.population import PopulationRisk
+from tclose_spark.auditing.parts.rare_cells import RareCellsSearch
 from tclose_spark.auditing.parts.reading import Reading
 from tclose_spark.auditing.parts.requirements import Requirements, guarantees_of, judge
 from tclose_spark.auditing.parts.several_releases import SeveralReleases
@@ -32,6 +34,8 @@ PARTS: Sequence[type[AuditPart]] = (
     Requirements,
     Background,
     UniquesSearch,
+    HouseholdCounts,
+    RareCellsSearch,
     PopulationRisk,
     SeveralReleases,
 )

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.tallies import count_columns
-from tclose_spark.checks.labels.fitting import normal_texts
+from tclose_spark.checks.labels.known_people import normal_texts
 from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
@@ -159,8 +159,8 @@ def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Tab
         InputError: if a column is missing, ambiguous or of a nested type, or the table has no rows or malformed ones.
     """
     sensitive = question.sensitive_attributes
-    check_columns(table, question.labels, sensitive, what, question.persons, question.weights)
-    columns = [*question.labels, *sensitive, *question.weights, *question.persons]
+    check_columns(table, question.labels, sensitive, what, question.persons, question.weights, question.households)
+    columns = [*question.labels, *sensitive, *question.weights, *question.households, *question.persons]
     table = normal_texts(_published(table, columns), columns, sensitive)
     rows = count_rows(table, what)
     return table if question.person is None else with_people(table, question.person, what), rows
@@ -236,14 +236,16 @@ def check_columns(
     what: str,
     persons: Sequence[str] = (),
     weights: Sequence[str] = (),
+    households: Sequence[str] = (),
 ) -> None:
     """Raises InputError if a column is missing, ambiguous, or of a nested type."""
     schema, sensitive = schema_of(table), list(sensitive)
-    names, needed = schema.names, [*labels, *sensitive, *weights, *persons]
+    names, needed = schema.names, [*labels, *sensitive, *weights, *households, *persons]
     made = {PERSON, SUPPRESSED} & {column.lower() for column in needed[: -len(persons)]} if persons else ()
     if made:
         raise InputError(f"--person: {what} has a column {min(made)!r}, and so names its own; rename it")
     of_roles = {"quasi-identifier": labels, "sensitive attribute": sensitive, "weight": weights, "person": persons}
+    of_roles |= {"household": households}
     for role, columns in of_roles.items():
         for column in columns:
             if column not in names:

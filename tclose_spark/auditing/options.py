@@ -23,7 +23,7 @@ Table = Any
 
 
 @dataclass(frozen=True)
-class Option:
+class OptionText:
     """An option beside its name and type. Names in its texts are those of the command line.
 
     help: its text. in_python: in place of it in Python's documentation.
@@ -46,7 +46,7 @@ class TableOptions(TypedDict, total=False):
 
     quasi_identifiers: Annotated[
         Columns,
-        Option(
+        OptionText(
             "Columns that may identify a person.",
             "The columns that determine the class of a record; or settings as in a run file, by name.",
             (),
@@ -57,7 +57,7 @@ class TableOptions(TypedDict, total=False):
     ]
     sensitive: Annotated[
         Columns,
-        Option(
+        OptionText(
             "Such as disease:equal or salary:ordered:t=0.1,l=3.",
             'The columns to protect: `{"salary": "ordered"}`, or settings as in a run file.',
             (),
@@ -68,32 +68,34 @@ class TableOptions(TypedDict, total=False):
     ]
     hierarchies: Annotated[
         Mapping[str, str | PathLike[str]] | None,
-        Option("The hierarchy of a quasi-identifier.", flags=("--hierarchy",), metavar="COLUMN=FILE", many=True),
+        OptionText("The hierarchy of a quasi-identifier.", flags=("--hierarchy",), metavar="COLUMN=FILE", many=True),
     ]
     spec: Annotated[
         "ReleaseSpec | Mapping[str, Any] | str | PathLike[str] | None",
-        Option("Take the columns from this run file instead of options.", flags=("--config",), metavar="FILE"),
+        OptionText("Take the columns from this run file instead of options.", flags=("--config",), metavar="FILE"),
     ]
-    t: Annotated[Number | None, Option("The t of sensitive attributes without their own.")]
-    reference: Annotated[Table, Option("Compare classes with this table, such as a census.", metavar="TABLE")]
-    format: Annotated[str | None, Option("csv, parquet, delta or table, if the path does not name it.")]
+    t: Annotated[Number | None, OptionText("The t of sensitive attributes without their own.")]
+    reference: Annotated[Table, OptionText("Compare classes with this table, such as a census.", metavar="TABLE")]
+    format: Annotated[str | None, OptionText("csv, parquet, delta or table, if the path does not name it.")]
     options: Annotated[
         Mapping[str, Any] | None,
-        Option("For Spark's reader, such as sep=;.", flags=("--option",), metavar="KEY=VALUE", many=True),
+        OptionText("For Spark's reader, such as sep=;.", flags=("--option",), metavar="KEY=VALUE", many=True),
     ]
     engine: Annotated[
         str | None,
-        Option("local (this process), spark, or auto; by default TCLOSE_ENGINE, or the run file's.", metavar="ENGINE"),
+        OptionText(
+            "local (this process), spark, or auto; by default TCLOSE_ENGINE, or the run file's.", metavar="ENGINE"
+        ),
     ]
 
 
 class ExplainOptions(TableOptions, total=False):
     """Options of an explanation."""
 
-    attribute: Annotated[str | None, Option("The sensitive attribute; by default the farthest.")]
+    attribute: Annotated[str | None, OptionText("The sensitive attribute; by default the farthest.")]
     labels: Annotated[
         Mapping[str, str | None] | None,
-        Option(
+        OptionText(
             "The class; by default the farthest.",
             'The class, such as `{"age": "[20, 29]"}`, None for missing; by default the farthest.',
             flags=("--class",),
@@ -106,11 +108,11 @@ class ExplainOptions(TableOptions, total=False):
 class AuditOptions(TableOptions, total=False):
     """Options of an audit."""
 
-    k: Annotated[int | None, Option("Records that every class must have.")]
-    n: Annotated[int | None, Option("Require (n, t)-closeness: t to a natural superset of n records.")]
+    k: Annotated[int | None, OptionText("Records that every class must have.")]
+    n: Annotated[int | None, OptionText("Require (n, t)-closeness: t to a natural superset of n records.")]
     joint: Annotated[
         "str | Sequence[str | Mapping[str, Any] | JointCloseness]",
-        Option(
+        OptionText(
             "Require t of the tuples of these sensitive attributes, all equally far apart.",
             default=(),
             metavar="A,B:T",
@@ -118,11 +120,19 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     person: Annotated[
-        str | None, Option("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
+        str | None, OptionText("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
+    ]
+    household: Annotated[
+        str | Mapping[str, Any] | None,
+        OptionText(
+            "The household of a row, and the least number of them in each class.",
+            'The household of a row, and the least number of them in each class, such as `{"column": "hh", "k": 3}`.',
+            metavar="COLUMN[:K]",
+        ),
     ]
     missing: Annotated[
         str | None,
-        Option(
+        OptionText(
             "any: a missing quasi-identifier could be any value, in k and in --background.",
             '"any" if a missing quasi-identifier could be any value, in k and in --background; "value" if it equals '
             'only other missing ones. By default what the settings of columns say, else "value".',
@@ -131,7 +141,7 @@ class AuditOptions(TableOptions, total=False):
     ]
     earlier: Annotated[
         Table | Sequence[Table] | None,
-        Option(
+        OptionText(
             "An earlier release of the same people, to judge together with the table: with --person exactly, with "
             "--background for listed people, otherwise by labels. The oldest first.",
             default=(),
@@ -141,16 +151,17 @@ class AuditOptions(TableOptions, total=False):
     ]
     background: Annotated[
         Table,
-        Option(
+        OptionText(
             "People whom an adversary knows, to join.",
             "People whom an adversary knows, by their raw quasi-identifiers; with the person's column, several rows "
             "may be of one person.",
             metavar="TABLE",
         ),
     ]
+    raw: Annotated[Table, OptionText("The raw table: how often are its rows linked to their classes?", metavar="TABLE")]
     population: Annotated[
         Any,
-        Option(
+        OptionText(
             "What the table is a sample of. Measures the risk of re-identification.",
             "What the table is a sample of. Measures the risk of re-identification. The sampling fraction, such as "
             '"0.05"; "weight:COLUMN", the people that a row stands for; or "table:PATH" or a table with a row for each '
@@ -158,25 +169,54 @@ class AuditOptions(TableOptions, total=False):
             metavar="FRACTION|weight:COLUMN|table:TABLE",
         ),
     ]
-    threshold: Annotated[Number | None, Option("A record counts as at risk above this chance; by default 0.09.")]
-    attacks: Annotated[bool, Option("Measure attacks, too.", default=True)]
-    gain: Annotated[
-        Number, Option("A class is exposed to an attack that raises a belief by more than this.", default="0.2")
+    threshold: Annotated[Number | None, OptionText("A record counts as at risk above this chance; by default 0.09.")]
+    reidentified: Annotated[
+        Number | None,
+        OptionText(
+            "Give the individual risk that no record may exceed so that at most this share is expected to be "
+            "re-identified."
+        ),
     ]
-    supersets: Annotated[int, Option("The most boxes of labels to search for (n, t).", default=100_000, least=1)]
+    attacks: Annotated[bool, OptionText("Measure attacks, too.", default=True)]
+    gain: Annotated[
+        Number, OptionText("A class is exposed to an attack that raises a belief by more than this.", default="0.2")
+    ]
+    supersets: Annotated[int, OptionText("The most boxes of labels to search for (n, t).", default=100_000, least=1)]
     special_uniques: Annotated[
         int | None,
-        Option(
+        OptionText(
             "Search for rows that are unique by up to M quasi-identifiers, and which make them so (SUDA).", metavar="M"
         ),
     ]
-    combinations: Annotated[
-        int, Option("The most combinations to examine for special uniques.", default=10_000, least=1)
+    cells: Annotated[
+        int | None,
+        OptionText("Count the cells of each combination of up to D quasi-identifiers.", metavar="D", least=1),
     ]
-    classes_output: Annotated["str | PathLike[str] | None", Option("Write the class table (Delta).", metavar="PATH")]
+    below: Annotated[
+        int | str | Sequence[int],
+        OptionText(
+            "A cell of fewer rows is rare; or a threshold for each size.",
+            "A cell of fewer rows is rare; or a list with a threshold for each size.",
+            default="3",
+            metavar="N[,N..]",
+        ),
+    ]
+    levels: Annotated[
+        str | Mapping[str, int] | None,
+        OptionText(
+            "Count only cells of columns of different identification levels; 0 leaves a column out.",
+            metavar="COLUMN=LEVEL,..",
+        ),
+    ]
+    combinations: Annotated[
+        int, OptionText("The most combinations to examine for special uniques, and for cells.", default=10_000, least=1)
+    ]
+    classes_output: Annotated[
+        "str | PathLike[str] | None", OptionText("Write the class table (Delta).", metavar="PATH")
+    ]
 
 
-def options_of(declared: type[Any]) -> dict[str, Option]:
+def options_of(declared: type[Any]) -> dict[str, OptionText]:
     """The options of a declaration by name."""
     return {name: get_args(kind)[1] for name, kind in declared.__annotations__.items()}
 

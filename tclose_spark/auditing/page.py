@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from tclose_spark.auditing.attacks.intersection_attack import Intersection
 from tclose_spark.auditing.result import AuditResult, ClassExplanation
+from tclose_spark.auditing.three_questions import questions_of
 from tclose_spark.auditing.views import (
     VERDICTS,
     achieved_text,
     cell_text,
     guarantee_name,
+    individual_texts,
+    linkage_text,
     number_text,
     population_text,
     presence_text,
@@ -50,9 +53,13 @@ def audit_page(audit: AuditResult, name: str = "table") -> str:
         figures=audit.figures,
         joined=audit.background,
         uniques=audit.special_uniques,
+        cells=audit.cells,
+        linkage=None if audit.linkage is None else linkage_text(audit.linkage),
+        questions=questions_of(audit),
         risks=audit.risks,
         population=None if audit.risks is None else population_text(audit.risks),
         population_uniques=None if estimated is None else uniques_text(estimated),
+        individual=[] if audit.risks is None else individual_texts(audit.risks),
         presence=None if audit.risks is None or audit.risks.presence is None else presence_text(audit.risks.presence),
     )
 

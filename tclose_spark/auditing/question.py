@@ -8,14 +8,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
+from tclose_spark.auditing.cells import Levels, Thresholds, parse_thresholds
 from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.people import Household
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Exact, Section
@@ -28,6 +30,18 @@ KNOWN_SETTINGS = (
 )
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 DISTANCE = re.compile(r":((?:equal|ordered|hierarchical)(?::.*)?)$", re.DOTALL)
+
+
+def parse_household(said: Any) -> Any:
+    """The settings of `COLUMN` or `COLUMN:K`.
+
+    >>> parse_household("hh:3"), parse_household("hh")
+    ({'column': 'hh', 'k': 3}, {'column': 'hh'})
+    """
+    if not isinstance(said, str):
+        return said
+    column, _, k = said.rpartition(":")
+    return {"column": column, "k": int(k)} if column and k.isdigit() else {"column": said}
 
 
 class AuditQuestion(Section):
@@ -46,8 +60,12 @@ class AuditQuestion(Section):
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
     person: str | None = None
     """The column that identifies people, who may have several rows."""
+    household: Annotated[Household | None, BeforeValidator(parse_household)] = None
+    """The column that identifies households, and how many of them a class needs."""
     population: Population | None = None
     """The population that the table is a sample of."""
+    reidentified: Share | None = None
+    """The share of expected re-identifications for which the individual risk has a threshold."""
     threshold: Share | None = None
     """The chance of re-identification above which a record counts as at risk; by default THRESHOLD."""
     attacks: bool = DEFAULTS["attacks"]
@@ -56,8 +74,14 @@ class AuditQuestion(Section):
     """How many boxes of labels the search for (n, t)-closeness examines."""
     special_uniques: int | None = None
     """The largest minimal sample unique to search for; None to search for none."""
+    cells: Count | None = None
+    """The largest combinations of quasi-identifiers to count the cells of; None for none."""
+    below: Thresholds = parse_thresholds(DEFAULTS["below"])
+    """The rows below which a cell is rare; or such a threshold for each size of a combination."""
+    levels: Levels | None = None
+    """Identification levels: only quasi-identifiers of different levels are combined, and none of level 0."""
     combinations: int = DEFAULTS["combinations"]
-    """How many combinations of quasi-identifiers that search examines."""
+    """How many combinations of quasi-identifiers are examined for special uniques, and for cells."""
     classes_output: str | None = None
     """The path to write the class table to, as Delta."""
     unjudged_person: str | None = None
@@ -71,7 +95,7 @@ class AuditQuestion(Section):
     def _fitting(self) -> Self:
         if not 0 <= self.gain <= 1:
             raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
-        made = [*self.labels, *self.sensitive_attributes, *self.persons, *self.weights]
+        made = [*self.labels, *self.sensitive_attributes, *self.persons, *self.households, *self.weights]
         for column in made:
             if made.count(column) > 1:
                 raise ValueError(
@@ -136,6 +160,11 @@ class AuditQuestion(Section):
         """By column, the codes that are read as missing."""
         own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.quasi_identifiers, **self.sensitive_attributes}
         return {name: one.missing_values for name, one in own.items()} | self.missing_values_of
+
+    @property
+    def households(self) -> list[str]:
+        """The column that identifies households; none if they are not known."""
+        return [] if self.household is None else [self.household.column]
 
     @property
     def persons(self) -> list[str]:

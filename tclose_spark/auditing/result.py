@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tclose_spark.auditing.attacks.exposures import Exposure
     from tclose_spark.checks.classes.figures import ClassFigures
     from tclose_spark.checks.classes.population import PopulationRisks
+    from tclose_spark.measures.disclosure.linkage import Linkage
+    from tclose_spark.measures.disclosure.rare_cells import RareCells
     from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
     from tclose_spark.measures.distances.transport import TransportPlan
     from tclose_spark.requirements.criterion import Guarantee
@@ -73,6 +75,8 @@ class AuditResult:
     name: the table's name for display.
     people: how many people have each number of rows; None if a row is taken for a person.
     special_uniques: None if they were not searched for, or there are too many classes.
+    cells: of combinations of quasi-identifiers; None likewise.
+    linkage: of raw rows with their classes; None without a raw table, or if it is not measured.
     risks: of re-identification, given the population; None if nothing was said of it.
     together: what the table and earlier releases reveal together: cells if people are known by a column, otherwise
         the attack with a list of people, or differences. None without earlier releases.
@@ -89,6 +93,8 @@ class AuditResult:
     name: str = "the table"
     people: Mapping[int, int] | None = None
     special_uniques: SpecialUniques | None = None
+    cells: RareCells | None = None
+    linkage: Linkage | None = None
     risks: PopulationRisks | None = None
     together: Together | None = None
 
@@ -147,6 +153,8 @@ class AuditResult:
             "attacks": [vars(e) for e in self.attacks],
             "background": None if self.background is None else _background_json(self.background),
             "special_uniques": None if self.special_uniques is None else asdict(self.special_uniques),
+            "cells": None if self.cells is None else asdict(self.cells),
+            "linkage": None if self.linkage is None else asdict(self.linkage),
             "risks": None if self.risks is None else self.risks.to_json(),
             "several_releases": None if self.together is None else _together_json(self.together, self.question),
             "utility": {

@@ -23,6 +23,7 @@ class AuditTables:
     background: people that an adversary knows, by their raw quasi-identifiers.
     population: a row for each person of the population, if the question says that a table is it.
     earlier: earlier releases of the same people, oldest first, to judge together with the table.
+    raw: the table that was released, to link with the table.
     """
 
     table: Any
@@ -30,6 +31,7 @@ class AuditTables:
     background: Any = None
     population: Any = None
     earlier: Sequence[Any] = ()
+    raw: Any = None
 
 
 @contextmanager
@@ -49,11 +51,12 @@ def opened_tables(
         there = opened(tables.table, [*question.labels, question.unjudged_person], kind).table
         question = question.judging_people(schema_of(there).names)
     sensitive, known = list(question.sensitive_attributes), [*question.quasi_identifiers, *question.persons]
-    of_others = {"reference": sensitive, "background": known, "population": known}
+    of_others = {"reference": sensitive, "background": known, "population": known, "raw": [*known, *sensitive]}
     given = {name: getattr(tables, name) for name in of_others}
     others = {name: opened(one, of_others[name]) for name, one in given.items() if one is not None}
     columns = [*question.labels, *sensitive, *question.persons, *question.weights]
-    table, earlier = opened(tables.table, columns, kind), [opened(one, columns) for one in tables.earlier]
+    with_households = [*columns, *question.households]
+    table, earlier = opened(tables.table, with_households, kind), [opened(one, columns) for one in tables.earlier]
     with errors_translated(table, *others.values(), *earlier):
         found = {name: one.table for name, one in others.items()}
         yield question, AuditTables(table=table.table, earlier=[one.table for one in earlier], **found)

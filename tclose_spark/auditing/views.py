@@ -21,8 +21,11 @@ from tclose_spark.auditing.result import AuditResult, ClassExplanation, Together
 from tclose_spark.checks.classes.cells import CellFigures
 from tclose_spark.checks.classes.population import PopulationRisks
 from tclose_spark.checks.labels.wildcards import MEASURE
+from tclose_spark.measures.disclosure.individual import HouseholdRisk, IndividualRisk
+from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.population import Presence
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques
+from tclose_spark.measures.disclosure.rare_cells import RareCells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques
 from tclose_spark.measures.distances.transport import Move
 from tclose_spark.requirements.criterion import Guarantee
@@ -50,6 +53,10 @@ def audit_lines(audit: AuditResult, name: str) -> Iterator[Table | Text]:
         yield from _background(audit.background)
     if audit.special_uniques is not None:
         yield from _special_uniques(audit.special_uniques)
+    if audit.cells is not None:
+        yield from _rare_cells(audit.cells)
+    if audit.linkage is not None:
+        yield Text(f"Linkage with the raw table: {linkage_text(audit.linkage)}")
     if audit.risks is not None:
         yield from _risks(audit.risks)
     if audit.together is not None:
@@ -216,8 +223,12 @@ def _risks(found: PopulationRisks) -> Iterator[Table | Text]:
         name = f"{adversary} (estimate)" if risk.estimate else adversary
         rows.append([name, *(f"{float(x):.6f}" for x in (risk.maximum, risk.mean, risk.share))])
     title = f"Risk of re-identification (share: of records with a risk above {above})"
-    yield from _table(title, ["adversary", "maximum", "mean", "share"], rows)
+    yield from _table(title, ["risk", "maximum", "mean", "share"], rows)
     yield Text(f"population: {population_text(found)}")
+    yield from map(Text, individual_texts(found))
+    if isinstance(of_households := found.risks.get("household"), HouseholdRisk):
+        share, whole = float(of_households.unique), of_households.households
+        yield Text(f"households: in {share:.2%} of {whole:,}, someone is alone in a class")
     if found.unmatched:
         yield Text(
             f"note: {found.unmatched:,} classes have more records than people of the population who fit them; they "
@@ -289,6 +300,20 @@ def population_text(found: PopulationRisks) -> str:
     return f"counted, {people}: those of the table whose quasi-identifiers the labels cover"
 
 
+def individual_texts(found: PopulationRisks) -> list[str]:
+    """The expected number of re-identifications, if it is estimated, and the threshold for a stated share of them."""
+    risk = found.risks.get("individual")
+    if not isinstance(risk, IndividualRisk):
+        return []
+    expected = f"expected re-identifications, an estimate: {risk.expected:,.2f} records, {float(risk.mean):.4%}"
+    if risk.stated is None or risk.threshold is None:
+        return [expected]
+    stated = f"{float(risk.stated):g} of records are expected to be re-identified"
+    if risk.threshold >= 1:
+        return [expected, f"at most {stated}"]
+    return [expected, f"if no record had an individual risk above {risk.threshold:.6f}, at most {stated}"]
+
+
 def presence_text(found: Presence) -> str:
     """The chances that people of the population are in the table."""
     return (
@@ -357,6 +382,39 @@ def _special_uniques(found: SpecialUniques) -> Iterator[Table | Text]:
         f"{found.unique:,} of {found.rows:,} rows are unique by at most {found.searched} quasi-identifiers; SUDA score "
         f"{number_text(found.highest)} at most, {number_text(found.mean)} on average; {found.combinations:,} "
         "combinations examined"
+    )
+
+
+def _rare_cells(found: RareCells) -> Iterator[Table | Text]:
+    """The worst combinations, and the part of each quasi-identifier."""
+    thresholds = ", ".join(f"{n:,} of size {size}" for size, n in enumerate(found.below, start=1))
+    below = f"{found.below[0]:,} rows" if len(set(found.below)) == 1 else thresholds
+    figures = [
+        [", ".join(one.columns), *(f"{n:,}" for n in (one.cells, one.smallest, one.rare_cells, one.rare_rows))]
+        for one in found.combinations
+    ]
+    title = f"Cells of combinations (rare: below {below}; rows: in rare cells)"
+    yield from _table(title, ["quasi-identifiers", "cells", "smallest", "rare", "rows"], figures[:MOST_LINES])
+    if len(figures) > MOST_LINES:
+        yield Text(f"({len(figures) - MOST_LINES:,} combinations with fewer such rows are left out; --json has all)")
+    shares = [[one.name, f"{one.rare_cells:,}"] for one in found.columns]
+    yield from _table("Quasi-identifiers by rare cells that they take part in", ["quasi-identifier", "rare"], shares)
+    yield Text(
+        f"{found.rare_rows:,} of {found.rows:,} rows are in a rare cell; {found.rare_cells:,} rare cells in "
+        f"{len(found.combinations):,} combinations"
+    )
+
+
+def linkage_text(found: Linkage) -> str:
+    """How often rows are linked to their own class."""
+    if found.one_to_one is None:
+        pairs = "one-to-one linkage is not measured, as the raw table or the release has more rows"
+    else:
+        pairs = f"{found.one_to_one:.4f} if each raw row gets another released row"
+    return (
+        f"of {found.rows:,} raw rows among {found.classes:,} classes, at most {found.nearest:.4f} have their own class "
+        f"first by distance (a blind guess: {found.blind:.4f}); {pairs}; {found.without:,} fit no class with their "
+        "sensitive values"
     )
 
 

@@ -25,13 +25,12 @@ from tclose_spark.checks.labels.loss import (
 )
 from tclose_spark.checks.labels.vocabulary import LabelVocabulary
 from tclose_spark.checks.left_out import LeftOut
-from tclose_spark.checks.released import DamagedFileError, read_released
+from tclose_spark.checks.released import read_released
 from tclose_spark.checks.written import RunFiles, WrittenRelease
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import errors_of_tasks, keep, schema_of, write_and_read
+from tclose_spark.engine.tables import keep, schema_of, write_and_read
 from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
-from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
 from tclose_spark.runfile.options import used_parts
@@ -351,22 +350,6 @@ def judgeable() -> Iterator[None]:
         yield
     except InputError as error:
         raise GuaranteeError(f"the release cannot be judged: {error}", values=error.values) from None
-
-
-@contextmanager
-def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator[JudgedRelease]:
-    """A release to judge.
-
-    Raises:
-        GuaranteeError: if a task could not read a file of it, a published value is not a label, or it cannot be judged.
-    """
-    try:
-        with errors_of_tasks(DamagedFileError, NoLabelError), ExitStack() as held:
-            yield JudgedRelease(written, judges, held)
-    except DamagedFileError as error:
-        raise GuaranteeError(f"the release is damaged: {error}") from None
-    except NoLabelError:
-        raise GuaranteeError("a published value is not a label of its quasi-identifier; nothing is published") from None
 
 
 def judges_of(spec: ReleaseSpec) -> list[ReleaseJudge]:

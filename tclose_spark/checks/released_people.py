@@ -15,9 +15,21 @@ from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_t
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
+
+
+def require_rows_of_release(tallied: PeopleTallies, released: Fingerprint, recorded: str | None, name: str) -> None:
+    """Raises GuaranteeError unless a table of `internal` has the rows of the release, and those that were written.
+
+    released: the fingerprint of the release. recorded: that of the table when it was written. name: of the table.
+    """
+    if tallied.released != released:
+        raise GuaranteeError(f"internal/{name} has not the rows of the release, so its {name} cannot be counted")
+    if str(tallied.all_rows) != recorded:
+        raise GuaranteeError(f"internal/{name} that was read back differs from the one that was written")
 
 
 @dataclass(frozen=True)
@@ -50,15 +62,8 @@ class ReleasedPeople:
         return figures_of_suppressed(rows, k, attributes, classes.marginals, judged, of_people)
 
     def require_rows(self, released: Fingerprint, recorded: str | None) -> None:
-        """Raises GuaranteeError unless these are the rows of the release, and those that were written. Available after
-        the tallies were computed.
-
-        released: the fingerprint of the release. recorded: that of `internal/people` when it was written.
-        """
-        if self.tallied.released != released:
-            raise GuaranteeError("internal/people has not the rows of the release, so its people cannot be counted")
-        if str(self.tallied.all_rows) != recorded:
-            raise GuaranteeError("internal/people that was read back differs from the one that was written")
+        """See `require_rows_of_release`. Available after the tallies were computed."""
+        require_rows_of_release(self.tallied, released, recorded, PEOPLE)
 
     def apart(self) -> list[str]:
         """That rows of a person are in several classes, if any are."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judges_of, judging
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judges_of
 from tclose_spark.checks.labels.regions import MOST_COMPARED, are_disjoint
 from tclose_spark.checks.problems import too_coarse, violation
 from tclose_spark.checks.release_figures import figures_of
+from tclose_spark.checks.released import DamagedFileError
 from tclose_spark.checks.validation import Validation, validate
 from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.engine.tables import errors_of_tasks
+from tclose_spark.errors import GuaranteeError
+from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.requirements.expectation import expect_rows
 from tclose_spark.requirements.registry import expectations_of
 
@@ -109,3 +114,19 @@ def _failures(validation: Validation) -> list[str]:
     if not validation.passed and not failures:
         failures.append("Great Expectations: the suite over the class table does not pass")
     return failures
+
+
+@contextmanager
+def judging(written: WrittenRelease, judges: Sequence[ReleaseJudge]) -> Iterator[JudgedRelease]:
+    """A release to judge.
+
+    Raises:
+        GuaranteeError: if a task could not read a file of it, a published value is not a label, or it cannot be judged.
+    """
+    try:
+        with errors_of_tasks(DamagedFileError, NoLabelError), ExitStack() as held:
+            yield JudgedRelease(written, judges, held)
+    except DamagedFileError as error:
+        raise GuaranteeError(f"the release is damaged: {error}") from None
+    except NoLabelError:
+        raise GuaranteeError("a published value is not a label of its quasi-identifier; nothing is published") from None

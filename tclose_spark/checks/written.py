@@ -61,10 +61,10 @@ class RunFiles:
 
     @property
     def versions(self) -> Mapping[str, Any]:
-        """The readable versions of the release's table, and the commits of its log."""
+        """The readable versions of the release's table, and the commits of its log. Only lines have several."""
         one = {"readable": [0], "commits": 1}
-        several = self.run.spec.output.keep_versions > 1
-        versions: Mapping[str, Any] = self.stages["anonymize"].get("versions", one) if several else one
+        may_be_line = self.run.spec.attributes.person is not None
+        versions: Mapping[str, Any] = self.stages["anonymize"].get("versions", one) if may_be_line else one
         return versions
 
     @property

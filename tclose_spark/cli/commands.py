@@ -21,12 +21,18 @@ from tclose_spark.api.stage_names import STAGES
 from tclose_spark.cli.audits import audit, explain, fingerprint
 from tclose_spark.cli.console import announce, on_terminal, progress_bar, show, show_json, show_release
 from tclose_spark.cli.options import (
+    After,
     Config,
+    Details,
     Engine,
     Format,
+    IfChanged,
     Overrides,
     Overwrite,
+    Pdf,
     ReaderOptions,
+    Resume,
+    ShowRows,
     TableName,
     parse_list,
     parse_methods,
@@ -89,47 +95,13 @@ def release(
     set_: Overrides = None,
     engine: Engine = None,
     overwrite: Overwrite = False,
-    if_changed: Annotated[
-        bool,
-        typer.Option(
-            "--if-changed",
-            help="Skip the run if the published release already matches the input, run file and hierarchies; "
-            "otherwise replace it.",
-        ),
-    ] = False,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue a run that broke off with the stage that was not finished, if the input, the run file and "
-            "the secrets are the same; otherwise begin again.",
-        ),
-    ] = False,
-    rows: Annotated[
-        bool | None,
-        typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only."),
-    ] = None,
+    if_changed: IfChanged = False,
+    resume: Resume = False,
+    rows: ShowRows = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line at the end, for machines.")] = False,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after",
-            metavar="OUTPUT",
-            help="Continue the release in this output folder: people who stay keep their atom (key output.after).",
-        ),
-    ] = None,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Also print how the method plans, the precision of each column, and how far counts from the release "
-            "are from raw counts.",
-        ),
-    ] = False,
-    pdf: Annotated[
-        Path | None,
-        typer.Option("--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."),
-    ] = None,
+    after: After = None,
+    details: Details = False,
+    pdf: Pdf = None,
 ) -> None:
     """See STAGES."""
     from tclose_spark.api.release import Report

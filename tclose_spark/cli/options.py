@@ -43,6 +43,46 @@ TableName = Annotated[
     str, typer.Argument(metavar="TABLE", help="CSV, Parquet, Delta, or a catalog table.", show_default=False)
 ]
 
+IfChanged = Annotated[
+    bool,
+    typer.Option(
+        "--if-changed",
+        help="Skip the run if the published release already matches the input, run file and hierarchies; "
+        "otherwise replace it.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue a run that broke off with the stage that was not finished, if the input, the run file and "
+        "the secrets are the same; otherwise begin again.",
+    ),
+]
+ShowRows = Annotated[
+    bool | None, typer.Option("--show/--no-show", help="Print ten rows of the release; by default on a terminal only.")
+]
+After = Annotated[
+    str | None,
+    typer.Option(
+        "--after",
+        metavar="OUTPUT",
+        help="Continue the release in this output folder: people who stay keep their atom (key output.after).",
+    ),
+]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="Also print how the method plans, the precision of each column, and how far counts from the release "
+        "are from raw counts.",
+    ),
+]
+Pdf = Annotated[
+    Path | None,
+    typer.Option("--pdf", metavar="FILE", help="Also write the public report as PDF (needs the extra pdf)."),
+]
+
 
 def with_options(declared: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command the options of a declaration, as `**typed`, by the names of arguments in Python."""

@@ -38,9 +38,11 @@ def read_rows(run: Run, folder: Folder, most: int | None) -> ComparedTable:
                 f"--sample all: the input has {profile.rows:,} rows, and a comparison holds at most {MOST_ROWS:,}; "
                 "give --sample 50000"
             )
-        if most is not None and most < profile.rows and profile.people is not None:
+        counted = {"person": profile.people, "household": profile.households}
+        if most is not None and most < profile.rows and any(counted.values()):
+            role = next(name for name, found in counted.items() if found is not None)
             raise ConfigurationError(
-                f"--sample {most}: a sample has rows, and attributes.person requires all rows of a person; give "
+                f"--sample {most}: a sample has rows, and attributes.{role} requires all rows of a {role}; give "
                 f"--sample all, for at most {MOST_ROWS:,} rows"
             )
         staged = StagedColumns.of(schema_of(table), run.spec)

@@ -9,7 +9,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.local.csv_exports import read_csv, write_csv
+from tclose_spark.engine.local.csv.exports import read_csv, write_csv
 from tclose_spark.engine.local.files import read_parts, write_rows
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.protocol import Table

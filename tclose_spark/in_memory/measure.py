@@ -92,12 +92,8 @@ def measure(
 ) -> Figures:
     """The figures of a release."""
     rows, left, sizes = len(released.rows), len(released.suppressed), classes.sizes
-    sensitive, parts = attributes.sensitive, [(released.rows, classes.of_row, len(sizes))]
-    if left and spec.privacy.of == "input":
-        parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
-    tallied = [
-        [_tally(attribute, attributes, *part) for attribute in sensitive] for part in parts
-    ]  # by part, by attribute
+    sensitive = attributes.sensitive
+    tallied = [[_tally(a, attributes, *part) for a in sensitive] for part in _parts(released, classes, spec)]
     distances = [a.distance for a in sensitive]
     if left and spec.privacy.of == "released":
         beside = [a.beside(_added(a, part), part) for a, part in zip(sensitive, tallied[0], strict=True)]
@@ -105,7 +101,7 @@ def measure(
     emd, *apart = [
         [maximum(d, d.numerators(one), one.sizes) for d, one in zip(distances, part, strict=True)] for part in tallied
     ]
-    smallest, *more = [int(part[0].sizes.min()) for part in tallied]
+    smallest = [int(part[0].sizes.min()) for part in tallied]
     diverse = all(a.needs.hold([part[i] for part in tallied], distances[i].table) for i, a in enumerate(sensitive))
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
@@ -113,14 +109,15 @@ def measure(
         rows=rows,
         suppressed=left,
         classes=len(sizes),
-        smallest=smallest,
+        smallest=smallest[0],
         emd=_by_name(sensitive, emd),
         suppressed_emd=_by_name(sensitive, apart[0]) if apart else {},
         ncp=(float(lost @ sizes) + left) / (rows + left),
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
-            all(rows >= spec.privacy.k for rows in (smallest, *more))
-            and (released.rows.person is None or _fewest_people(classes, released.rows.person) >= spec.privacy.k)
+            min(smallest) >= spec.privacy.k
+            and _has_fewest(classes, released.rows.person, spec.privacy.k)
+            and _has_fewest(classes, released.rows.household, spec.attributes.least_households)
             and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
             and all(reaches(sensitive, part) for part in apart)
             and diverse
@@ -133,10 +130,21 @@ def measure(
     )
 
 
-def _fewest_people(classes: PublishedClasses, person: IntArray) -> int:
-    """The people of the class that has the fewest. person: of each row."""
-    of_people, _ = np.unique(np.stack([classes.of_row, person]), axis=1)
-    return int(np.bincount(of_people).min())
+def _parts(released: Released, classes: PublishedClasses, spec: ReleaseSpec) -> list[tuple[Rows, IntArray, int]]:
+    """(rows, the class of each, number of classes) of the release, and of the suppressed rows if they form a class."""
+    parts = [(released.rows, classes.of_row, len(classes.sizes))]
+    left = len(released.suppressed)
+    if left and spec.privacy.of == "input":
+        parts.append((released.suppressed, np.zeros(left, dtype=np.int64), 1))
+    return parts
+
+
+def _has_fewest(classes: PublishedClasses, entity: IntArray | None, least: int) -> bool:
+    """Whether each class has so many people, or households. entity: of each row; None if rows are not counted so."""
+    if entity is None:
+        return True
+    once, _ = np.unique(np.stack([classes.of_row, entity]), axis=1)
+    return int(np.bincount(once).min()) >= least
 
 
 def judged(classes: PublishedClasses, spec: ReleaseSpec, hierarchies: Mapping[str, Hierarchy]) -> list[JudgedQuasi]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +17,11 @@ from tclose_spark.io.input.files import read_hierarchies, read_populations
 from tclose_spark.io.interrupts import raise_if_interrupted
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession
-from tclose_spark.io.read_only import are_writable, read_unlocked
+from tclose_spark.io.output_folders import MINIMALITY, PROBLEMS, STATE, OutputFolders
+from tclose_spark.io.run_secret import kept_secret, secret_from_environment
 from tclose_spark.io.spark.progress import Progress, no_progress
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import digests
-from tclose_spark.io.storage.lock import LOCK, is_of_lock, locked
-from tclose_spark.io.storage.replacing import NEW
-from tclose_spark.io.tables.exports import EXPORT_NAMES
-from tclose_spark.runfile.release_form import SENSITIVE_TABLES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import (
     HIERARCHIES,
@@ -43,15 +38,6 @@ from tclose_spark.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SECRET_VARIABLE = "TCLOSE_SECRET"  # noqa: S105 - a name, not a secret
-CERTIFICATE, REPORT, CODEBOOK, CONTRACT = "certificate.json", "report.html", "codebook.csv", "contract.yaml"
-LINKED, PEOPLE, ATOMS, RECORDS, HISTORY = "linked", "people", "atoms", "records", "history.json"
-SUCCESSOR = "continued_by"
-"""In `internal`: the public folder of the release that continues this one."""
-PUBLIC = ("release", *SENSITIVE_TABLES, *EXPORT_NAMES, CODEBOOK, CONTRACT, REPORT, CERTIFICATE)
-"""The entries of a public folder, in the order in which a publication without a whole replacement places them."""
-STATE, MINIMALITY = "run.json", "minimality.json"
-PROBLEMS = "problems.json"
 ORDER = ("profile", "plan", "anonymize", "verify", "report", "publish")
 
 NEEDED = {
@@ -70,35 +56,6 @@ HANDED_ON = {
 
 Announce = Callable[[str], None]
 Parsed = TypeVar("Parsed")
-
-
-def secret_from_environment() -> str | None:
-    """The value of TCLOSE_SECRET; None if it is not set.
-
-    Raises:
-        ConfigurationError: if it is empty, which is a mistake, not a request for another secret.
-    """
-    given = os.environ.get(SECRET_VARIABLE)
-    if given is not None and not given.strip():
-        raise ConfigurationError(
-            f"{SECRET_VARIABLE} is set, but empty; set it to a long random text that only you have, or unset it to use "
-            "a random secret, kept in internal/secret"
-        )
-    return given
-
-
-def _secret_in(folder: Folder) -> str:
-    """The secret that a run keeps there; an empty one would key nothing."""
-    try:
-        kept = folder.read("secret").strip()
-    except UnicodeDecodeError:
-        kept = ""
-    if not kept:
-        raise ConfigurationError(
-            f"{folder.path('secret')} is empty or damaged; put it back from a copy, or remove it: the next release "
-            "then makes a new secret, and with it other classes and other pseudonyms"
-        )
-    return kept
 
 
 def _is_complete(state: Mapping[str, Any]) -> bool:
@@ -133,7 +90,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Run:
+class Run(OutputFolders):
     """A run file on a session. Immutable: `resume`, `as_recorded` and `with_k` return copies.
 
     A run is staged in `internal/staging`. Its `run.json` holds the configuration's fingerprint and the record of each
@@ -154,16 +111,14 @@ class Run:
         events: RunEvents | None = None,
         details: bool = False,
     ) -> None:
+        super().__init__(spec.output, session)
         self._secret = secret_from_environment()
         self._run_file = self.spec = spec
         self._built: Mapping[str, Hierarchy] = {}
         self._released: Mapping[str, Hierarchy] = {}
-        self.session, self.announce, self.overwrite, self.progress = session, announce, overwrite, progress
+        self.announce, self.overwrite, self.progress = announce, overwrite, progress
         self.detail: Announce = announce if details else lambda _: None
         self.events = events or RunEvents(spec, announce)
-        self.public: Folder = open_folder(spec.output.public_path, session)
-        self.internal: Folder = open_folder(spec.output.internal_path, session)
-        self.staging: Folder = open_folder(self.internal.path("staging"), session)
 
     @property
     def spark(self) -> Any:
@@ -283,19 +238,7 @@ class Run:
         Raises:
             ConfigurationError: if that file is empty or damaged.
         """
-        if self._secret is not None:
-            return self._secret
-        if not self.internal.exists("secret"):
-            earlier = self.earlier
-            kept = earlier is not None and earlier.exists("secret")
-            given = _secret_in(earlier) if earlier is not None and kept else secrets.token_hex(32)
-            self.internal.write("secret", given, private=True)
-        return _secret_in(self.internal)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the output holds a finished release."""
-        return self.public.exists(CERTIFICATE)
+        return kept_secret(self.internal, self.earlier) if self._secret is None else self._secret
 
     def begin(self) -> None:
         """Creates the folders and an empty staging area.
@@ -304,18 +247,7 @@ class Run:
             ConfigurationError: if the output holds a finished release and `overwrite` is not set, if it holds other
                 files, or if it cannot be written.
         """
-        if self.finished and not self.overwrite:
-            raise ConfigurationError(
-                f"output: {self.public.path()} holds a finished release; give --overwrite to replace it once the new "
-                "one is verified"
-            )
-        there = {name for name in self.public.names() if not is_of_lock(name)} if self.public.exists() else set[str]()
-        partial = there & {f"{name}.partial" for name in PUBLIC}  # unfinished copies between file systems
-        foreign = sorted(there - {*PUBLIC} - partial)
-        if foreign:
-            raise ConfigurationError(
-                f"output: {self.public.path()} holds other files, such as {foreign[0]!r}; give a folder of its own"
-            )
+        remains = self.require_ours(self.overwrite)
         state: dict[str, Any] = {
             "name": self.spec.name,
             "version": __version__,
@@ -324,15 +256,8 @@ class Run:
             "overwrite": self.overwrite,
             "stages": {},
         }
-        with self._refusals_translated():
-            for name in partial:
-                self.public.remove(name)
-            new = self.public.sibling(NEW)
-            if new is not None:
-                new.remove()
-            self.internal.create(private=True)
-            self.staging.remove()
-            self.staging.create(private=True)
+        with self.refusals_translated():
+            self.clear(remains)
             self._save(state)
 
     def discard(self) -> None:
@@ -342,49 +267,6 @@ class Run:
         with suppress(Exception):
             self.staging.remove(STATE)
             self.staging.remove()
-
-    @contextmanager
-    def locked(self, to_read: bool = False) -> Iterator[None]:
-        """Holds a lock on both output folders during the body; two run files may share a public folder. The lock of the
-        public folder is beside it, or inside it if the folder cannot be replaced as a whole.
-
-        to_read: the body reads a finished release only. Then an output that this process cannot write needs no lock.
-
-        Raises:
-            ConfigurationError: if another run holds a lock (see `lock`), or the output cannot be written.
-        """
-        with self._refusals_translated():
-            needs_none = to_read and not self.is_writable and self.internal.exists(STATE)
-        if needs_none:
-            with read_unlocked(self.internal, STATE, self.public):
-                yield
-            return
-        with ExitStack() as locks:
-            with self._refusals_translated():
-                self.internal.create(private=True)
-                locks.enter_context(locked(self.internal))
-                beside = self.public.sibling(LOCK)
-                folder, _, name = (beside.path() if beside else self.public.path(LOCK)).rpartition("/")
-                parent = open_folder(folder or "/", self.session)
-                parent.create()
-                locks.enter_context(locked(parent, name, self.public.path()))
-                self.public.restore()
-            yield
-
-    @property
-    def is_writable(self) -> bool:
-        """Whether this process can write to both output folders."""
-        return are_writable(self.internal, self.public)
-
-    @contextmanager
-    def _refusals_translated(self) -> Iterator[None]:
-        """Raises ConfigurationError if a file system refuses an operation of the body."""
-        try:
-            yield
-        except OSError as error:
-            why, public = error.strerror or "its file system refuses", self.public.path()
-            folder = public if str(error.filename).startswith(public) else self.internal.path()
-            raise ConfigurationError(f"output: {folder} cannot be written ({why})") from None
 
     def _save(self, state: Mapping[str, Any]) -> None:
         self.staging.write(STATE, json.dumps(state, indent=1))

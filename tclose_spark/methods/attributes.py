@@ -29,7 +29,9 @@ from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
-from tclose_spark.table.people import People
+
+A_HOUSEHOLD = 1 << 30
+"""What a household weighs, spread over its rows: the sum over 2^32 households fits in 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +150,22 @@ class CellPeople:
     first: 1 if it is the person's first row, otherwise 0, shape (cells,).
     share: one over the number of the person's rows, shape (cells,).
     varying: by quasi-identifier, how many people have several values of it, if their rows must be together.
+    household: A_HOUSEHOLD over the number of rows of its household, rounded down, shape (cells,); None if classes need
+        one household only. The sum over a class is at most A_HOUSEHOLD times its households.
+    households: how many a class needs.
     """
 
     together: bool
     first: IntArray
     share: FloatArray
     varying: tuple[int, ...]
+    household: IntArray | None = None
+    households: int = 1
+
+    @property
+    def least_household_units(self) -> int:
+        """What the rows of a class weigh at least together: more than one household less, so that these are enough."""
+        return (self.households - 1) * A_HOUSEHOLD + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +219,7 @@ class ResolvedAttributes:
             cells=profile.cell_codes[:, : len(sensitive)],
             cell_rows=profile.cell_table,
             nt=nt,
-            people=None if profile.people is None else _cell_people(settings, profile.cell_codes, profile.people),
+            people=_cell_people(settings, profile),
         )
 
     def for_methods(self, joint: Sequence[JointCloseness] | None) -> ResolvedAttributes:
@@ -266,11 +278,21 @@ class ResolvedAttributes:
         return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
 
 
-def _cell_people(settings: Attributes, codes: IntArray, people: People) -> CellPeople:
-    """codes: of the profile's cells."""
-    size, first = codes[:, -2:].T
-    together = settings.person is not None and settings.person.rows == "together"
-    return CellPeople(together=together, first=first, share=1 / np.array(people.sizes)[size], varying=people.varying)
+def _cell_people(settings: Attributes, profile: Profile) -> CellPeople | None:
+    """None if neither people nor households are counted. Without `person`, each row is a person."""
+    people, households, more = profile.people, profile.households, profile.cell_codes[:, len(profile.sensitive) :]
+    if people is None and households is None:
+        return None
+    made = CellPeople(
+        together=settings.person is not None and settings.person.rows == "together",
+        first=np.ones(len(more), dtype=np.int64) if people is None else more[:, 1],
+        share=np.ones(len(more)) if people is None else 1 / np.array(people.sizes)[more[:, 0]],
+        varying=() if people is None else people.varying,
+    )
+    if households is None:
+        return made
+    units = A_HOUSEHOLD // np.array(households.sizes, dtype=np.int64)[more[:, -1]]
+    return replace(made, household=units, households=settings.least_households)
 
 
 def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | None:

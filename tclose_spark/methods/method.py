@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.least import fewest_rows
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import A_HOUSEHOLD, ResolvedAttributes, ResolvedSensitive
 from tclose_spark.requirements.planning import Cap
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
@@ -68,6 +68,12 @@ class PlanningInput:
 
 def require_rows(k: int, attributes: ResolvedAttributes) -> None:
     """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
+    if attributes.people is not None and attributes.people.household is not None:
+        households = round(int(attributes.cell_rows @ attributes.people.household) / A_HOUSEHOLD)
+        if attributes.people.households > households:
+            raise UnreachableError(
+                f"attributes.household.k is {attributes.people.households}, but the table has {households} households"
+            )
     whole, what = attributes.rows, "rows"
     if attributes.people is not None:
         whole, what = int(attributes.cell_rows @ attributes.people.first), "people"

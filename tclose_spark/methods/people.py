@@ -2,8 +2,9 @@
 
 A person counts for k and l by the first row alone, so a person whose first row is elsewhere does not count. Classes
 then have at least the people that are required. Over people, a row weighs one over the number of its person's rows.
-Both add up like rows, so what holds for cells holds for classes. Distances and shares are doubles here, with a margin
-below t, beta and the frequency l; the verifier counts people exactly.
+Likewise, a row weighs one over the number of its household's rows, and a class has at least as many households as its
+rows weigh. All add up like rows, so what holds for cells holds for classes. Distances and shares are doubles here, with
+a margin below t, beta and the frequency l; the verifier counts people and households exactly.
 """
 
 from __future__ import annotations
@@ -61,9 +62,14 @@ class PeopleRequirement:
         return broken
 
     def poor(self, group: IntArray, cell: IntArray, rows: IntArray, groups: int) -> NDArray[np.bool_]:
-        """Which groups have fewer than k people, or fewer values than distinct l, shape (groups,)."""
+        """Which groups have fewer than k people, or may have too few households, or have fewer values than distinct l,
+        shape (groups,).
+        """
         people = np.bincount(group, weights=rows * self._people.first[cell], minlength=groups)
         poor: NDArray[np.bool_] = people < self.k
+        if self._people.household is not None:
+            units = np.bincount(group, weights=rows * self._people.household[cell], minlength=groups)
+            poor |= units < self._people.least_household_units
         for a in self.attributes.sensitive:
             if a.needs.least_values > 1:
                 firsts, some = self._firsts(a, group, cell, rows)

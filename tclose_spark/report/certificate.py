@@ -35,6 +35,9 @@ def build_certificate(
     """The certificate of a verified release. Its figures can be recomputed from the release and the key `attributes`.
 
     figures: the verifier's. rows, version: of the input. columns: of the release.
+
+    Raises:
+        ConfigurationError: if an option of another package would replace a key.
     """
     made = Certified(spec, figures, rows, columns)
     settings = spec.attributes.sensitive_attributes
@@ -149,7 +152,7 @@ def _sensitive(
         "domain": achieved["domain"],
         "unused": achieved["unused"],
         **({"input": achieved["input"]} if "input" in achieved else {}),
-        "missing": settings.missing if settings.kind.missing else "value",
+        "missing": "value" if not settings.kind.missing and settings.missing == "error" else settings.missing,
         "homogeneous": achieved["homogeneous"],
     }
     if "places" in achieved:

@@ -15,6 +15,9 @@ from tclose_spark.table.writing import number
 INTERVALS = {"numeric": "number", "date": "date", "timestamp": "time"}
 """What the intervals of a quasi-identifier are of, by its type."""
 
+INSTANT = "timestamp"
+"""Spark's type of a time that had a zone."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookEntry:
@@ -49,7 +52,7 @@ def codebook_entries(certificate: Mapping[str, Any], figures: Mapping[str, Any])
                 column=column,
                 role=role,
                 type=found["type"],
-                form=form,
+                form=f"{form}, in UTC" if found["type"] == INSTANT else form,
                 precision=_precision(spreads.get(name, ())),
                 missing=found["missing"],
                 treatment=treatment,
@@ -79,8 +82,8 @@ Described = Iterator[tuple[str, str, str, str]]
 
 
 def _described(certificate: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:
-    """(role, column, its quasi-identifier or none, form, treatment) of all columns but the insensitive ones. Options
-    come last, so theirs replace others.
+    """(role, column, its quasi-identifier or none, form, treatment) of all columns but the insensitive ones. Those of
+    options come last, and replace others.
     """
     yield from (("quasi-identifier", *one) for one in _quasi_identifiers(certificate))
     yield from (("sensitive attribute", *one) for one in _sensitive(certificate))
@@ -111,7 +114,8 @@ def _form(entry: Mapping[str, Any], kind: str) -> str:
     if "hierarchy" in entry:
         return "a value, a group of values from its hierarchy, or * (any value)"
     if kind != "value":
-        return f"a {kind}, an interval of {kind}s [lowest, highest], or * (any value)"
+        zone = "; in UTC, if the input has a zone" if kind == "time" else ""
+        return f"a {kind}, an interval of {kind}s [lowest, highest], or * (any value){zone}"
     if entry.get("generalization") == "set":
         return "a value, a set of values {a, b}, or * (any value)"
     return "a value, or * (any value)"

@@ -16,6 +16,7 @@ from tclose_spark.report.sections import (
     precision_of,
     worst_class,
 )
+from tclose_spark.report.three_questions import three_questions
 from tclose_spark.requirements.closeness import CLOSENESS
 from tclose_spark.requirements.size import size_rows
 from tclose_spark.requirements.wording import entries_in, rows_of
@@ -89,6 +90,7 @@ def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dic
     every = words_in(certificate)
     found["parts"] = collected([words.parts(certificate, figures) for words in every])
     found |= {name: made for words in every for name, made in words.sections(certificate, figures).items()}
+    found["questions"] = three_questions(certificate)
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:
         return found | dict.fromkeys(("distances", "worst", "precision", "guessing"), ())

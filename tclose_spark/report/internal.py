@@ -36,6 +36,8 @@ def render_internal(
         notes=made["notes"],
         suggested=made["suggested"],
         uniques=raw["uniques"] if raw else None,
+        cells=raw["cells"] if raw else None,
+        linkage=raw["linkage"] if raw else None,
         precision=[precision_of(name, bins) for name, bins in figures["spreads"].get("precision", {}).items()],
         by_input=figures["by_input"],
         attacks=list(_attacks(certificate, figures, raw)),

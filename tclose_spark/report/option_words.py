@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.words import GuaranteeRow
 from tclose_spark.runfile.options import every_part, used_parts
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -77,8 +78,15 @@ class _Written(OptionWords):
         self.write = write
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        """See OptionWords."""
-        sections |= self.write(made.spec, made.figures)
+        """See OptionWords.
+
+        Raises:
+            ConfigurationError: if a section is there already.
+        """
+        more = self.write(made.spec, made.figures)
+        if taken := sorted(sections.keys() & more.keys()):
+            raise ConfigurationError(f"an option of another package writes {taken[0]!r}, which every certificate has")
+        sections |= more
 
 
 def _made(words: Any) -> OptionWords:

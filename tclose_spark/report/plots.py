@@ -37,7 +37,7 @@ class Path(NamedTuple):
     at: tuple[float, float] | None = None
 
 
-class Text(NamedTuple):
+class PlacedText(NamedTuple):
     """A text at its base line."""
 
     x: float
@@ -54,7 +54,7 @@ class Drawing:
     """What a plot draws, in units from its upper left corner."""
 
     paths: list[Path] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
+    texts: list[PlacedText] = field(default_factory=list)
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """A filled rectangle."""
@@ -71,7 +71,7 @@ class Drawing:
 
     def write(self, x: float, y: float, text: str, **style: str | bool) -> None:
         """A text."""
-        self.texts.append(Text(round(x, 1), round(y, 1), text, **style))  # type: ignore[arg-type]
+        self.texts.append(PlacedText(round(x, 1), round(y, 1), text, **style))  # type: ignore[arg-type]
 
     def svg(self, height: float, description: str) -> Markup:
         """The element, which screen readers read as `description`."""

@@ -21,9 +21,13 @@ def measure_beliefs(a: JudgedAttribute) -> Judge:
 
     def measured(classes: Histograms) -> list[Any]:
         table = a.distance.table
-        numerators = beliefs.skewness(table, classes).numerators.astype(object)
+        numerators = beliefs.skewness(table, classes, a.uninformative).numerators.astype(object)
         gain = numerators / (classes.sizes.astype(object) * int(table.sum()))
-        return [classes.largest, gain.astype(np.float64), _similar(a.distance, classes)]
+        return [
+            beliefs.most_frequent(classes, a.uninformative).first,
+            gain.astype(np.float64),
+            _similar(a.distance, classes),
+        ]
 
     columns = {"mode": pa.int64(), "gain": pa.float64(), "similar": pa.bool_()}
     return Judge(a=a, key="beliefs", measure="beliefs", columns=columns, measured=measured)

@@ -108,7 +108,7 @@ class Criterion:
     def worst_class(self, classes: pa.RecordBatch, sizes: IntArray, labels: Sequence[pa.Array]) -> WorstClass:
         """The worst class; of several the smallest, then the first by its labels. sizes: shape (classes,)."""
         rank, rows = self.worst(classes)
-        row = _first_of(labels, rows[sizes[rows] == sizes[rows].min()])
+        row = first_of(labels, rows[sizes[rows] == sizes[rows].min()])
         return WorstClass(rank, int(sizes[row]), labels_at(labels, row))
 
     def achieved(self, rank: Any) -> Any:
@@ -165,7 +165,7 @@ def _where(mask: pa.BooleanArray) -> IntArray:
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 
-def _first_of(labels: Sequence[pa.Array], rows: IntArray) -> int:
+def first_of(labels: Sequence[pa.Array], rows: IntArray) -> int:
     """The row whose labels sort first, missing ones before all others."""
     for column in labels:
         if len(rows) == 1:

@@ -16,18 +16,19 @@ from tclose_spark.requirements.words import Entry, GuaranteeRow, Words
 
 
 def judge_distinct(a: JudgedAttribute) -> Judge:
-    """`distinct_`: the different values of each class. Every class has one."""
+    """`distinct_`: the different values of each class. Every class has one, unless missing ones count for none."""
     least, column, measure = a.settings.l.distinct, a.column("distinct"), "distinct l-diversity"
-    meaning = f"{measure} of {a.name}: at least {least or 1} values"
+    fewest = 1 if a.uninformative is None else 0
+    meaning = f"{measure} of {a.name}: at least {least or fewest} values"
     broken = None if least is None else (column, least)
     return Judge(
         a=a,
         key="distinct",
         measure=measure,
         columns={"distinct": pa.int64()},
-        measured=lambda classes: [diversity.distinct(classes)],
+        measured=lambda classes: [a.of_known(diversity.distinct, 0)(classes)],
         criterion=Criterion(measure=measure, attribute=a.name, required=least, figure=column, broken=broken),
-        expectations=[expect_present(column), expect_at_least(column, least or 1, meaning)],
+        expectations=[expect_present(column), expect_at_least(column, least or fewest, meaning)],
         people="rows",
     )
 
@@ -39,9 +40,9 @@ def judge_entropy(a: JudgedAttribute) -> Judge:
         a,
         "entropy",
         "entropy l-diversity",
-        diversity.entropy_l,
+        a.of_known(diversity.entropy_l, 0),
         required=level,
-        margins=None if level is None else partial(diversity.entropy_margins, level=level),
+        margins=None if level is None else a.of_known(partial(diversity.entropy_margins, level=level), -1),
         meaning=f"entropy l-diversity of {a.name}: at least {level}",
         kind=pa.float64(),
         exactly=", exactly",
@@ -64,13 +65,14 @@ def judge_recursive(a: JudgedAttribute) -> Judge | None:
     if required is None:
         return None
     c, level = required.c, required.l
+    margins = a.of_known(partial(diversity.recursive_margins, c=c, level=level), 0)
     meaning = f"recursive ({c}, {level})-diversity of {a.name}"
     return Judge(
         a=a,
         key="recursive",
         measure=measure,
         columns={"recursive_margin": EXACT},
-        measured=lambda classes: [clipped(diversity.recursive_margins(classes, c, level))],
+        measured=lambda classes: [clipped(margins(classes))],
         criterion=RecursiveCriterion(
             measure=measure, attribute=a.name, required=required, figure=column, broken=(column, 0), reached=True
         ),
@@ -87,9 +89,9 @@ def judge_frequency(a: JudgedAttribute) -> Judge:
         a,
         "frequency",
         "frequency l-diversity",
-        lambda classes: classes.sizes / classes.largest,
+        a.of_known(lambda classes: classes.sizes / classes.largest, 0),
         required=level,
-        margins=None if level is None else partial(likeness.frequency_margins, level=level),
+        margins=None if level is None else a.of_known(partial(likeness.frequency_margins, level=level), -1),
         meaning=f"frequency l-diversity of {a.name}: no value has more than 1 / {level} of a class",
         people="weights",
         rounded=lambda rounding: (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.distances.ground_distances import GroundDistance, distance_of
@@ -47,6 +48,27 @@ class JudgedAttribute:
     def unused(self) -> tuple[str | None, ...]:
         """Values of the domain that no row has."""
         return tuple(value for value, n in zip(self.values, self.distance.table, strict=True) if not n)
+
+    @property
+    def uninformative(self) -> int | None:
+        """The code of missing values if they count for no l; None if they do, or there are none."""
+        unknown = self.settings.missing == "uninformative" and None in self.values
+        return self.values.index(None) if unknown else None
+
+    def of_known(self, figures: Callable[[Histograms], Any], nothing: float) -> Callable[[Histograms], Any]:
+        """Figures of classes over values that are not uninformative. nothing: of a class that has no others."""
+        code = self.uninformative
+        if code is None:
+            return figures
+
+        def measured(classes: Histograms) -> Any:
+            known, some = classes.without(code)
+            found = np.asarray(figures(known) if len(some) else [])
+            result = np.full(classes.groups, nothing, dtype=found.dtype if len(some) else object)
+            result[some] = found
+            return result
+
+        return measured
 
     def column(self, measure: str) -> str:
         """The class table's column of a measure of this attribute (see `measure_column`)."""

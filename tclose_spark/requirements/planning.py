@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.runfile.brought import find_requirement
 from tclose_spark.table.arrays import WIDEST, IntArray
 from tclose_spark.table.domains import SensitiveDomain
@@ -67,21 +67,29 @@ class Needs:
 
     values: how many must occur; None if nothing requires several.
     caps: on the shares of values. mixed: everything else.
+    known: how many values must occur beside missing ones, if these count for no l. `mixed` requires it, too.
     """
 
     values: int | None = None
     caps: tuple[Cap, ...] = ()
     mixed: tuple[Mixed, ...] = ()
+    known: int | None = None
 
     def __add__(self, other: Needs) -> Needs:
         """What both need."""
         several = [values for values in (self.values, other.values) if values is not None]
-        return Needs(max(several, default=None), self.caps + other.caps, self.mixed + other.mixed)
+        known = self.known if other.known is None else other.known
+        return Needs(max(several, default=None), self.caps + other.caps, self.mixed + other.mixed, known)
 
     @property
     def least_values(self) -> int:
         """How many values must occur."""
         return self.values or 1
+
+    @property
+    def least_of_all(self) -> int:
+        """How many values are enough where missing ones are counted like others."""
+        return self.least_values if self.known is None else self.known + 1
 
     def are_capped(self, classes: Histograms, table: IntArray) -> NDArray[np.bool_]:
         """Whether each class is within every cap, exactly, shape (groups,). table: see `Cap.limits`."""
@@ -119,8 +127,37 @@ def needs_of(settings: SensitiveAttribute, domain: SensitiveDomain | None = None
     if l.recursive is not None:
         mixed.append(partial(_is_recursive, c=l.recursive.c, level=l.recursive.l))
     own = Needs(l.distinct, tuple(caps), tuple(mixed))
+    if settings.missing == "uninformative" and domain is not None and None in domain.values:
+        own = _of_known(own, l, domain.values.index(None))
     others: list[Needs] = [find_requirement(one.key).needs(one, domain) for one in settings.brought]
     return reduce(add, others, own)
+
+
+def _of_known(own: Needs, l: Diversity, unknown: int) -> Needs:  # noqa: E741 - the field's name
+    """The same over values other than this one, of which every class that needs any has some."""
+    mixed = list(own.mixed)
+    if l.distinct is not None:
+        mixed.append(partial(_has_values, least=l.distinct))
+    if l.frequency is not None:
+        mixed.append(partial(_is_frequent, cap=Cap(share=1 / l.frequency, key="", asked="")))
+    caps = tuple(cap for cap in own.caps if cap.of_table)
+    return Needs(None, caps, tuple(partial(_without, unknown=unknown, met=met) for met in mixed), l.distinct)
+
+
+def _without(classes: Histograms, unknown: int, met: Mixed) -> NDArray[np.bool_]:
+    known, some = classes.without(unknown)
+    result = np.zeros(classes.groups, dtype=np.bool_)
+    if len(some):
+        result[some] = met(known)
+    return result
+
+
+def _has_values(classes: Histograms, least: int) -> NDArray[np.bool_]:
+    return diversity.distinct(classes) >= least
+
+
+def _is_frequent(classes: Histograms, cap: Cap) -> NDArray[np.bool_]:
+    return cap.allows(classes, np.ones(int(classes.values.max()) + 1, dtype=np.int64))
 
 
 def _has_entropy(classes: Histograms, level: Fraction) -> NDArray[np.bool_]:

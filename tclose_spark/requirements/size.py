@@ -37,8 +37,10 @@ class SizeJudge:
 
 
 def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
-    """The rows of the report: of people if they are counted, and of records. k: of the certificate."""
+    """The rows of the report: of people and households if they are counted, and of records. k: of the certificate."""
     counted = {"people": {**k, **k["over_people"]}} if "over_people" in k else {}
+    if "over_households" in k:
+        counted["households"] = k["over_households"]
     for of, figure in {**counted, "rows": k}.items():
         met = figure["achieved"] >= figure["required"]
         yield at_least("k-anonymity", "", f"{of} in the smallest class", figure, met)
@@ -46,7 +48,9 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
 
 def size_line(k: Entry) -> tuple[str, str]:
     """(name, figures) for the console."""
-    return "k", f"requested {k['required']}, achieved {achieved_text(k)}"
+    of = k.get("over_households")
+    households = "" if of is None else f"; households requested {of['required']}, achieved {of['achieved']}"
+    return "k", f"requested {k['required']}, achieved {achieved_text(k)}{households}"
 
 
 def size_violation(broken: Guarantee, classes: str, over: str) -> str:

@@ -10,7 +10,7 @@ from tclose_spark.requirements.criterion import OVER_PEOPLE, Guarantee
 from tclose_spark.requirements.diversity import DIVERSITY
 from tclose_spark.requirements.likeness import LIKENESS
 from tclose_spark.requirements.size import size_violation
-from tclose_spark.requirements.words import Entry, GuaranteeRow, Reached, Words
+from tclose_spark.requirements.words import GuaranteeRow, Reached, Words
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.brought import FOUND
 
@@ -39,7 +39,7 @@ def entries_of(
     return found
 
 
-def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, Entry]]]]:
+def entries_in(guarantees: Mapping[str, Any]) -> Iterator[tuple[str, str, list[tuple[Words, dict[str, Any]]]]]:
     """(section, attribute, its words and entries) of the guarantees of a certificate."""
     every = [CLOSENESS, JOINT, *all_words()[1:]]
     for section in dict.fromkeys(words.section for words in every):

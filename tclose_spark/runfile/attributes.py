@@ -26,7 +26,7 @@ from tclose_spark.runfile.brought import find_requirement, modules, read_brought
 from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import PersonColumn, WeightColumn
+from tclose_spark.runfile.people import HouseholdColumn, PersonColumn, WeightColumn
 from tclose_spark.runfile.pseudonyms import Pseudonyms
 from tclose_spark.runfile.quantities import (
     CODES_A_DAY,
@@ -36,7 +36,7 @@ from tclose_spark.runfile.quantities import (
     parse_moment,
     parse_number,
 )
-from tclose_spark.runfile.section import Exact, Section, as_tuple, exact_number, number_schema
+from tclose_spark.runfile.section import Exact, Section, also, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
@@ -103,8 +103,9 @@ class QuasiIdentifier(Section):
     """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
     """
     date_format: Annotated[str, AfterValidator(check_date_format)] | None = None
-    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers. By
-    default ISO. Labels are published as ISO.
+    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers, and
+    `%b` for Jan to Dec. By default ISO. With a form, whole numbers such as 20241231 are dates, too. Labels are
+    published as ISO.
     """
     hierarchy: HierarchySource | None = None
     """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings
@@ -122,7 +123,7 @@ class QuasiIdentifier(Section):
     """Which spellings are one value."""
     weight: Exact = Fraction(1)
     """The weight of this column's information loss, relative to the others, when a method chooses."""
-    coarsest: Exact | None = None
+    coarsest: Exact | None = Field(None, validation_alias=also("coarsest", "maximum_generalization"))
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
     range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
     """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on
@@ -192,12 +193,15 @@ class QuasiIdentifier(Section):
             self._check_coarsest(self.coarsest)
         if self.weight <= 0:
             raise ValueError(f"weight is {self.weight}; expected a number above 0")
+        self._check_step()
+        return self
+
+    def _check_step(self) -> None:
         if self.round_to is not None and self.round_to <= 0:
             raise ValueError(f"round_to is {self.round_to}; expected a number above 0")
         if self.calendar is not None and self.step is not None and self.step.denominator > 1:
             what = "whole days" if self.calendar == "date" else "days, in whole microseconds"
             raise ValueError(f"round_to is {self.round_to}; expected {what}")
-        return self
 
     def _check_range(self) -> None:
         what = "number" if self.calendar is None else self.calendar
@@ -333,9 +337,10 @@ class SensitiveAttribute(Section):
     """The order of values for an ordered distance: by value, by frequency, or a list of all values, lowest first."""
     hierarchy: HierarchySource | None = None
     """For a hierarchical distance: a hierarchy file, as for a quasi-identifier."""
-    missing: Literal["error", "lowest", "highest", "leaf"] = "error"
+    missing: Literal["error", "lowest", "highest", "leaf", "uninformative"] = "error"
     """The place of missing values: lowest or highest in an order, or a leaf of their own in a hierarchy. error rejects
-    them.
+    them. With an equal distance, they are a value like others; if they are uninformative, they are so for t, but count
+    for no l and no attack.
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
@@ -378,7 +383,7 @@ class SensitiveAttribute(Section):
             _require_order(self.order)
         if not self.kind.ordered and self.order != "value":
             raise ValueError(f"order is for distance: {ordered}")
-        if self.missing not in ("error", *self.kind.missing):
+        if self.missing not in ("error", *(self.kind.missing or ["uninformative"])):
             raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
         if self.bins is not None and (not self.kind.ordered or self.order != "value"):
             raise ValueError(f"bins are for distance: {ordered} by value")
@@ -454,6 +459,10 @@ class Attributes(Section):
     """The column that identifies the person of each row, if a person may have several. k and l then count people, and
     each t is required over rows and over people. The column is never published.
     """
+    household: HouseholdColumn | None = None
+    """The column that identifies the household of each row. A class can be required to have members of several. The
+    column is never published.
+    """
     weight: WeightColumn | None = None
     """The column with the number of people whom each row stands for, if the table is a survey. It has no other role."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
@@ -466,6 +475,10 @@ class Attributes(Section):
     """
     insensitive_attributes: Columns = ()
     """Columns that neither identify nor harm a person. They are published unchanged."""
+    missing_values: dict[str, MissingValues] = Field(default_factory=dict)
+    """Codes that are read as missing in insensitive attributes, such as `{region: [9]}`. Other columns have a key of
+    their own.
+    """
     pseudonyms: Pseudonyms = Field(default_factory=dict)
     """Direct identifiers that are published as keyed pseudonyms, which link the rows of a person. One of them may also
     be the column of `person`.
@@ -498,8 +511,9 @@ class Attributes(Section):
                 roles.setdefault(column, []).append(role)
         if self.person is not None and self.person.column not in self.pseudonyms:
             roles.setdefault(self.person.column, []).append("person")
-        if self.weight is not None:
-            roles.setdefault(self.weight.column, []).append("weight")
+        for role, one in (("household", self.household), ("weight", self.weight)):
+            if one is not None:
+                roles.setdefault(one.column, []).append(role)
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
@@ -511,15 +525,21 @@ class Attributes(Section):
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
                 )
-        for column in self.allow_unique:
-            if column not in self.insensitive:
-                raise ValueError(f"allow_unique names {column!r}, which is not in insensitive_attributes")
+        for key, named in (("allow_unique", self.insensitive), ("missing_values", self.insensitive_attributes)):
+            for column in getattr(self, key):
+                if column not in named:
+                    raise ValueError(f"{key} names {column!r}, which is not in insensitive_attributes")
         return self
 
     @property
     def published_weight(self) -> str | None:
         """The column of weights if it is published."""
         return self.weight.column if self.weight is not None and self.weight.publish else None
+
+    @property
+    def least_households(self) -> int:
+        """How many households a class needs; 1 if that is not required."""
+        return 1 if self.household is None else self.household.k
 
     @property
     def insensitive(self) -> tuple[str, ...]:

@@ -44,8 +44,8 @@ class BroughtOption:
     """An option of a release.
 
     settings: its section of the run file.
-    parts: by name, as `module:NAME`: `maker`, `judge` and `words`, classes that get what those of this package get.
-        `words` may be a function from the run file and the verifier's figures to keys of the certificate.
+    parts: by name, as `module:NAME`: `reader`, `maker`, `judge` and `words`, classes that get what those of this
+        package get. `words` may be a function from the run file and the verifier's figures to keys of the certificate.
     """
 
     settings: type[BroughtSettings]
@@ -53,6 +53,8 @@ class BroughtOption:
 
 
 Brought = TypeVar("Brought", BroughtRequirement, BroughtOption)
+PARTS = ("reader", "maker", "judge", "words")
+"""The parts that an option may have."""
 FOUND: dict[str, BroughtRequirement] = {}
 """The requirements that run files named so far."""
 
@@ -75,8 +77,11 @@ def find_requirement(name: str) -> BroughtRequirement:
 
 
 def find_option(name: str) -> BroughtOption:
-    """The option of this name. Raises like `find_requirement`."""
-    return _find("option", name, modules("option")[name], BroughtOption)
+    """The option of this name. Raises like `find_requirement`, and if it has a part that nothing would call."""
+    found = _find("option", name, modules("option")[name], BroughtOption)
+    if odd := sorted(found.parts.keys() - {*PARTS}):
+        raise ConfigurationError(f"{name} has the part {odd[0]!r}; expected {', '.join(PARTS)}")
+    return found
 
 
 def named(place: str) -> Any:

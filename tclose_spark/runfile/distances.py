@@ -64,7 +64,9 @@ def places_of_missing() -> str:
     """The choices for `missing` by distance, in words.
 
     >>> places_of_missing()
-    'error, lowest or highest for distance: ordered, error or leaf for hierarchical'
+    'error or uninformative for distance: equal, error, lowest or highest for ordered, error or leaf for hierarchical'
     """
-    places = [f"{one_of(['error', *kind.missing])} for {name}" for name, kind in DISTANCES.items() if kind.missing]
+    places = [
+        f"{one_of(['error', *(kind.missing or ['uninformative'])])} for {name}" for name, kind in DISTANCES.items()
+    ]
     return ", ".join(places).replace(" for ", " for distance: ", 1)

@@ -137,7 +137,7 @@ def _resolve_paths(tree: dict[str, Any], folder: Path) -> None:
     source = tree.get("input")
     is_table = isinstance(source, dict) and source.get("format") == "table"
     at(source, ["path"], "input", expand if is_table else path)
-    at(tree.get("output"), ["path", "public", "internal", "after"], "output", path)
+    at(tree.get("output"), ["path", "public", "internal", "after", "previous_release"], "output", path)
     privacy = tree.get("privacy")
     population = privacy.get("population") if isinstance(privacy, dict) else None
     is_table = isinstance(population, dict) and population.get("format") == "table"

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """used: whether a run uses it."""
+    """used: whether a run uses it. The keys of `output` do not decide that: a finished release is verified without
+    those that made it.
+    """
 
     name: str
     parts: tuple[str, ...]
@@ -35,10 +37,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("forms", ("maker", "judge", "words"), lambda spec: not spec.release.is_plain),
     Option("pseudonyms", ("judge", "words"), lambda spec: bool(spec.attributes.pseudonyms)),
     Option("joint", ("judge", "words"), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
+    Option("households", ("reader", "maker", "judge", "words"), lambda spec: spec.attributes.household is not None),
     Option("people", ("reader", "maker", "judge", "words"), lambda spec: spec.attributes.person is not None),
     Option("supersets", ("judge", "words"), lambda spec: spec.privacy.nt is not None),
-    Option("lines", ("maker", "judge", "words"), lambda spec: bool(spec.output.after) or spec.output.leavers == "keep"),
-    Option("population", ("judge", "words"), lambda spec: bool(spec.privacy.population or spec.privacy.risk)),
+    Option("lines", ("maker", "judge", "words"), lambda spec: spec.attributes.person is not None),
+    Option(
+        "population",
+        ("judge", "words"),
+        lambda spec: bool(spec.privacy.population or spec.privacy.risk) or spec.measures_households,
+    ),
     Option("linked", ("maker",), lambda spec: True),
     Option("weights", ("reader", "judge", "words"), lambda spec: spec.attributes.weight is not None),
     Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),

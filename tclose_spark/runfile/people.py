@@ -21,6 +21,15 @@ class Person(Section):
     """
 
 
+class Household(Section):
+    """The column that identifies the household of each row, or another group of people."""
+
+    column: Annotated[str, Field(min_length=1)]
+    """The name of the column. It is never published."""
+    k: Annotated[int, Field(ge=1)] = 1
+    """Every class has members of at least this many households. With 1, households are only measured."""
+
+
 def _step(step: Fraction) -> Fraction:
     if step <= 0:
         raise ValueError("expected a number above 0")
@@ -50,4 +59,5 @@ def _settings(value: Any) -> Any:
 
 
 PersonColumn = Annotated[Person, BeforeValidator(_settings, json_schema_input_type=str | Person)]
+HouseholdColumn = Annotated[Household, BeforeValidator(_settings, json_schema_input_type=str | Household)]
 WeightColumn = Annotated[Weight, BeforeValidator(_settings, json_schema_input_type=str | Weight)]

@@ -13,6 +13,12 @@ from tclose_spark.runfile.section import Exact, Section, number_schema
 THRESHOLD = Fraction(9, 100)
 """The threshold of EMA's policy 0070 for public releases."""
 ADVERSARIES = ("prosecutor", "journalist", "marketer")
+RISKS = {
+    **{adversary: f"the {adversary}'s risk" for adversary in ADVERSARIES},
+    "individual": "the individual risk",
+    "household": "the risk of households",
+}
+"""The kinds of risk, with their names."""
 FIGURES = ("maximum", "mean", "share")
 
 
@@ -62,7 +68,7 @@ class Population(Section):
 
 
 class RiskLimit(Section):
-    """The largest figures of one adversary that may be published."""
+    """The largest figures of one kind of risk that may be published."""
 
     maximum: Share | None = None
     """Limits the largest chance of a record."""
@@ -84,9 +90,17 @@ class RiskLimits(Section):
     marketer: RiskLimit | None = None
     """Limits for an adversary who names the people of all records. Needs `privacy.population`."""
 
+    individual: RiskLimit | None = None
+    """Limits for the individual risk, an estimate: its mean is the share of records that are expected to be
+    re-identified. Needs `privacy.population` with a fraction or weights.
+    """
+
+    household: RiskLimit | None = None
+    """Limits for the chance that some member of the household is recognized. Needs `attributes.household`."""
+
     def required(self) -> Iterator[tuple[str, str, Fraction]]:
-        """Each (adversary, figure, limit) that is required."""
-        for adversary in ADVERSARIES:
+        """Each (kind of risk, figure, limit) that is required."""
+        for adversary in RISKS:
             for figure in FIGURES:
                 limit = getattr(getattr(self, adversary), figure, None)
                 if limit is not None:

@@ -13,8 +13,11 @@ MICROSECOND = timedelta(microseconds=1)
 CODES_A_DAY: dict[Calendar, int] = {"date": 1, "timestamp": 86_400_000_000}
 """Dates are counted in days, times in microseconds."""
 FIRST, LAST = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
-DIRECTIVES = set("dmYHMSfzj%")
-"""What the form of a date may name. Names of months depend on the language, and two digits of a year on a guess."""
+DIRECTIVES = set("dmbYHMSfzj%")
+"""What the form of a date may name. Two digits of a year would depend on a guess."""
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+"""What `%b` reads, in any language that the computer is set to."""
+NAMED = re.compile("|".join(MONTHS), re.IGNORECASE)
 MOST_DIGITS = 18  # of a count: it fits 64 bits
 LARGEST_COUNT = 10**MOST_DIGITS - 1
 HUGE_EXPONENT = re.compile(r"[eE][+-]?[0-9_]{4,}\s*$")
@@ -70,8 +73,22 @@ def parse_moment(text: str) -> Fraction:
     return Fraction((moment - EPOCH) // MICROSECOND, CODES_A_DAY["timestamp"])
 
 
+def read_form(text: str, form: str) -> datetime:
+    """The date or time of a text in a form of `strptime`, with English names of months.
+
+    >>> read_form("29-FEB-2024", "%d-%b-%Y")
+    datetime.datetime(2024, 2, 29, 0, 0)
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if "%b" in form:
+        text, form = NAMED.sub(lambda name: f"{MONTHS.index(name[0].lower()) + 1}", text), form.replace("%b", "%m")
+    return datetime.strptime(text, form)
+
+
 def check_date_format(form: str) -> str:
-    """A form of texts of dates or times, as `strptime` of Python reads it, with numbers only.
+    """A form of texts of dates or times (see `read_form`), with numbers and short English names of months.
 
     >>> check_date_format("%d.%m.%Y")
     '%d.%m.%Y'
@@ -85,7 +102,7 @@ def check_date_format(form: str) -> str:
         )
     example = datetime(2024, 2, 29, 12, 34)
     try:
-        day = datetime.strptime(example.strftime(form), form).date()
+        day = read_form(example.strftime(form.replace("%b", "Feb")), form).date()
     except (ValueError, re.error):
         day = None
     if day != example.date():

@@ -163,6 +163,11 @@ def require_support(settings: MethodSettings, sensitive: Mapping[str, SensitiveA
                     f"attributes.sensitive_attributes.{name}.l.{kind}: method {settings.name} makes no {kind} l; "
                     f"expected method: {{name: {' or '.join(methods_that(kind))}}}, or this key left out"
                 )
+        if attribute.missing == "uninformative" and attribute.l.frequency and "entropy" not in settings.makes_l:
+            raise ValueError(
+                f"attributes.sensitive_attributes.{name}.missing: method {settings.name} makes no frequency l of known "
+                f"values; expected method: {{name: {' or '.join(methods_that('entropy'))}}}"
+            )
         for key, required in (("beta", attribute.beta is not None), ("t: 0", attribute.t == 0)):
             if required and key not in settings.makes:
                 raise ValueError(

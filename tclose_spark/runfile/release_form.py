@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from tclose_spark.runfile.section import Section, as_tuple
+from tclose_spark.runfile.section import Section, also, as_tuple
 
 GROUP, COUNT, SENSITIVE = "group", "count", "sensitive"
 """The columns of a class's number and of a number of rows, and the table of sensitive values."""
@@ -27,7 +27,9 @@ class ReleaseForm(Section):
     of their class, and a second table of the sensitive values of each class. permutation: quasi-identifiers as they
     are, beside sensitive values that change places within their class.
     """
-    together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = ()
+    together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = Field(
+        (), validation_alias=also("together", "blocks")
+    )
     """Blocks of sensitive attributes (complete disjoint projections, CODIP). Each is published by itself, so that
     nothing connects the values of a person in two blocks but the class.
     """

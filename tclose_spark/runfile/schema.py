@@ -7,9 +7,11 @@ rest.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import AliasChoices
 from pydantic._internal._docs_extraction import extract_docstrings_from_cls
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
@@ -38,10 +40,20 @@ class _Untitled(GenerateJsonSchema):
             field = schema["cls"].model_fields[name]
             if field.annotation.__doc__ != text:  # else it is in the schema of the section
                 made["properties"].get(field.alias or name, {})["description"] = text
+        for key, common in common_words(schema["cls"]):
+            made["properties"][common] = {**made["properties"][key], "description": f"The same as `{key}`."}
         for part in (made, *made["properties"].values()):
             if "description" in part:
                 part["description"] = "\n\n".join(" ".join(p.split()) for p in part["description"].split("\n\n"))
         return made
+
+
+def common_words(section: type[Section]) -> Iterator[tuple[str, str]]:
+    """(key, common word) of each further name of a key."""
+    for field in section.model_fields.values():
+        if isinstance(field.validation_alias, AliasChoices):
+            key, *others = map(str, field.validation_alias.choices)
+            yield from ((key, common) for common in others)
 
 
 def docstrings_of(section: type[Section]) -> dict[str, str]:

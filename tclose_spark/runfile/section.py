@@ -6,7 +6,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, ValidationError, WithJsonSchema
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic._internal._model_construction import ModelMetaclass
 
 from tclose_spark.errors import ConfigurationError
@@ -22,6 +30,11 @@ def exact_number(value: Any) -> Fraction:
         return within_floats(parse_number(str(value)))
     except ValueError:
         raise ValueError("expected a number such as 0.2") from None
+
+
+def also(key: str, *common: str) -> Any:
+    """What a field is called in a run file: its key, and the common words that are read as the same key."""
+    return AliasChoices(key, *common)
 
 
 def as_tuple(value: Any) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
@@ -27,15 +28,16 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.aggregates import Aggregate
-from tclose_spark.runfile.attributes import NOTHING, Attributes, QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
+from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
-from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
+from tclose_spark.runfile.section import Exact, Section, also, as_tuple, number_schema
 
 AUTO = "auto"
 """The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the input."""
@@ -69,9 +71,6 @@ EXPORTS = ("parquet", "csv")
 """Formats of exports."""
 
 
-Format = Literal["csv", "parquet", "delta", "table", "excel", "stata", "spss", "sas", "jsonl", "feather", "orc"]
-
-
 class Input(Section):
     """Where the raw table is."""
 
@@ -80,11 +79,13 @@ class Input(Section):
     view.
     """
     format: Format = "parquet"
-    """The format of the input. Those from excel on are of one file, which this process reads as a whole."""
+    """The format of the input; by default that of the path's ending, if it has one such as `.csv` or `.xlsx`. Those
+    from excel on are of one file, which this process reads as a whole.
+    """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal` and
-    `thousands`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table; `sheet` of a
-    workbook, by its name.
+    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal`,
+    `thousands` and `currency`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table;
+    `sheet` of a workbook, by its name.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
@@ -95,6 +96,15 @@ class Input(Section):
     def is_frame(self) -> bool:
         """Whether the input is a table in memory, passed from Python."""
         return self.format == "table" and self.path.startswith(FRAME)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """The format by the path's ending, if none is given."""
+        if not isinstance(value, dict) or "format" in value:
+            return value
+        kind = format_of_name(str(value.get("path")))
+        return value if kind in (None, "parquet") else {**value, "format": kind}
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -118,7 +128,7 @@ class Output(Section):
     """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
-    after: str | None = None
+    after: str | None = Field(None, validation_alias=also("after", "previous_release"))
     """The output folder of the earlier release that this one continues: people who stay keep their atom. It may be this
     run's own output, which then has no earlier release at first.
     """
@@ -211,7 +221,7 @@ class Privacy(Section):
         Exact, AfterValidator(_below_one), WithJsonSchema(number_schema(minimum=0, exclusiveMaximum=1))
     ] = Fraction(0)
     """The largest share of the input's rows that the method may suppress."""
-    of: Literal["input", "released"] = "input"
+    of: Literal["input", "released"] = Field("input", validation_alias=also("of", "reference"))
     """Which distribution classes are compared with: that of all input rows, or that of the released rows."""
     population: Population | None = None
     """The population that the input is a sample of. The certificate then has the risk of re-identification."""
@@ -265,11 +275,21 @@ class Privacy(Section):
     @model_validator(mode="after")
     def _at_risk(self) -> Self:
         required = [] if self.risk is None else [*self.risk.required()]
-        needing = [f"risk.{adversary}.{figure}" for adversary, figure, _ in required if adversary != "prosecutor"]
+        needing = [
+            f"risk.{adversary}.{figure}"
+            for adversary, figure, _ in required
+            if adversary not in ("prosecutor", "household")
+        ]
         if needing and self.population is None:
             raise ValueError(
                 f"{', '.join(needing)}: this risk depends on the population; expected population, such as "
                 "{fraction: 0.05}"
+            )
+        estimated = self.population is not None and self.population.is_estimated
+        if not estimated and any(kind == "individual" for kind, _, _ in required):
+            raise ValueError(
+                "risk.individual is of people whose number is estimated, and a table counts them; expected population: "
+                "{fraction: 0.05} or {weight: COLUMN}, or marketer"
             )
         return self
 
@@ -374,6 +394,34 @@ class ReleaseSpec(Section):
         for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
             if other is not None:
                 raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
+        return self
+
+    @model_validator(mode="after")
+    def _counting_households(self) -> Self:
+        household, privacy = self.attributes.household, self.privacy
+        if privacy.risk is not None and privacy.risk.household is not None and not self.measures_households:
+            raise ValueError(
+                "privacy.risk.household is of rows by household; expected attributes.household, and no "
+                "attributes.person"
+            )
+        if household is None:
+            return self
+        key, least = "attributes.household", household.k > 1
+        if least and not self.method.counts_people:
+            names = " or ".join(methods_that("people"))
+            raise ValueError(
+                f"{key}.k: method {self.method.name} counts no households; expected method: {{name: {names}}}"
+            )
+        refused = {
+            "output.after": self.output.after is not None or self.output.leavers == "keep",
+            "release.form": not self.release.is_plain,
+            "privacy.nt": least and privacy.nt,
+            "privacy.k: auto": least and privacy.alpha is not None,
+            "t: 0": least and any(a.t == 0 for a in self.attributes.sensitive_attributes.values()),
+            "privacy.suppression_limit with of: input": least and privacy.suppression_limit and privacy.of == "input",
+        }
+        if found := [name for name, given in refused.items() if given]:
+            raise ValueError(f"{found[0]}: not with {key}, for which it is not examined; leave out one of them")
         return self
 
     @model_validator(mode="after")
@@ -520,17 +568,8 @@ class ReleaseSpec(Section):
         key, sensitive = "release.form" if form.is_exact else "release.together", attributes.sensitive_attributes
         if not sensitive:
             raise ValueError(f"{key} is about sensitive attributes; expected at least one")
-        named = {name for block in form.together for name in block}
-        if odd := sorted(named ^ {*sensitive} if named else ()):
-            raise ValueError(
-                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
-                "expected each sensitive attribute in one block, and no other column"
-            )
-        for one in privacy.joint or () if form.together else ():
-            if not any({*one.attributes} <= {*block} for block in form.together):
-                raise ValueError(
-                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
-                )
+        if form.together:
+            self._check_blocks(form.together)
         own = (GROUP, COUNT) if form.is_exact else (COUNT,)
         taken = [name for name in attributes.published if name.lower() in own]
         refused = {
@@ -555,6 +594,19 @@ class ReleaseSpec(Section):
             raise ValueError(f"{key} publishes a column named {taken[0].lower()!r}; rename the input's (input.columns)")
         return self
 
+    def _check_blocks(self, blocks: Sequence[Sequence[str]]) -> None:
+        named = {name for block in blocks for name in block}
+        if odd := sorted(named ^ {*self.attributes.sensitive_attributes}):
+            raise ValueError(
+                f"release.together: {odd[0]!r} is {'no sensitive attribute' if odd[0] in named else 'in no block'}; "
+                "expected each sensitive attribute in one block, and no other column"
+            )
+        for one in self.privacy.joint or ():
+            if not any({*one.attributes} <= {*block} for block in blocks):
+                raise ValueError(
+                    f"privacy.joint: {one.name} is in several blocks of release.together; expected one block"
+                )
+
     @property
     def _about_labels(self) -> list[str]:
         """The settings of quasi-identifiers that concern labels, where they are not the default."""
@@ -566,6 +618,11 @@ class ReleaseSpec(Section):
         ]
 
     @property
+    def measures_households(self) -> bool:
+        """Whether the risk of households is measured: if they are known, and their members are rows."""
+        return self.attributes.household is not None and self.attributes.person is None
+
+    @property
     def aggregates(self) -> dict[str, Aggregate]:
         """The aggregate that classes publish for each quasi-identifier; empty if they publish labels."""
         of = {name: self.method.aggregate_of(q) for name, q in self.attributes.quasi_identifiers.items()}
@@ -574,10 +631,12 @@ class ReleaseSpec(Section):
     @property
     def missing_values(self) -> dict[str, tuple[str, ...]]:
         """The codes for missing values of each column that has some."""
-        own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.attributes.quasi_identifiers}
-        own |= self.attributes.sensitive_attributes
-        codes = {name: (*self.input.missing_values, *settings.missing_values) for name, settings in own.items()}
-        codes |= dict.fromkeys(self.attributes.insensitive_attributes, self.input.missing_values)
+        attributes, codes = self.attributes, dict[str, tuple[str, ...]]()
+        codes |= dict.fromkeys(attributes.insensitive_attributes, ())
+        codes |= attributes.missing_values
+        for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
+            codes |= {name: one.missing_values for name, one in settings.items()}
+        codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}
         return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
-from itertools import chain
 from operator import add
 from typing import Any
 
@@ -19,7 +18,8 @@ from tclose_spark.checks.labels.coverage import Coverage, uncovered
 from tclose_spark.engine.protocol import How, Mapper, Session, Table, TaskSum
 from tclose_spark.engine.tables import map_batches, observe, send_to_tasks, session_of, task_sum, the_task, write_tables
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
-from tclose_spark.io.run import MINIMALITY, Run
+from tclose_spark.io.output_folders import LINKED, MINIMALITY, RECORDS
+from tclose_spark.io.run import Run
 from tclose_spark.io.spark.progress import watched
 from tclose_spark.methods.rows_in_work import begin_write, end_task, rows_in_work
 from tclose_spark.runfile.release_form import RELEASE
@@ -60,7 +60,7 @@ def write_release(run: Run, record: dict[str, Any]) -> None:
 
 
 def _write(run: Run, anonymizer: Anonymizer) -> Written:
-    for name in anonymizer.tables:
+    for name in (*anonymizer.tables, LINKED, RECORDS):  # the latter of a run with other keys of `output`
         run.staging.remove(name)
     try:
         _write_tables(run, anonymizer, trusts_text_writer=True)
@@ -98,7 +98,7 @@ class Anonymizer:
     @property
     def sums(self) -> tuple[str, ...]:
         """What tasks add up."""
-        return (*SUMS, *chain.from_iterable(maker.sums for maker in self.makers))
+        return (*SUMS, *(one for maker in self.makers for one in maker.sums))
 
     @property
     def figures(self) -> dict[str, How]:
@@ -168,7 +168,7 @@ class Anonymizer:
 
         def begun(sent: pa.Table) -> TaskWork:
             rows, passing = codec.unpack(b"".join(sent["rows"].to_pylist())), passed(sent["beside"])
-            assigned = plan.assign_classes(rows.led, the_task(sent["task"]))
+            assigned = plan.assign_classes(rows.for_methods, the_task(sent["task"]))
             work = TaskWork(
                 rows=rows,
                 ordered=replace(rows, cell=places[rows.cell]),

@@ -26,11 +26,14 @@ from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.people import SPELLING
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
-"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows without a weight, and
-of rows whose weight is published as 0, but is none.
+HOMELESS = "homeless"
+"""Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows without a weight, of
+rows whose weight is published as 0, but is none, and of rows without a household.
 """
-WHOSE = "(person)"
-"""The name of the hash of a row's person among raw columns. No read column has it: Delta cannot hold it."""
+WHOSE, LIVING_IN, ROWS_OF_LIVING_IN = "(person)", "(household)", "(rows of household)"
+"""The names of the hashes of a row's person and household, and of the rows of the latter, among raw columns. No read
+column has one of them: Delta cannot hold it.
+"""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 
@@ -40,7 +43,7 @@ class Preparation:
     """How the columns of a raw batch become those of a staged one.
 
     read: the raw columns that are needed, in the order of the batches. The last one is that of the person, if people
-        are counted: see `by_person`.
+        are counted: see `by_person`. That of the household, if it is known, is before it: see `with_households`.
     columns: of staged rows.
     marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
     identifiers: the columns that may identify a person, with the least share of distinct values.
@@ -61,10 +64,12 @@ class Preparation:
         marked = [MALFORMED] if BROKEN in marks else []
         person = [] if spec.attributes.person is None else [spec.attributes.person.column]
         weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
+        household = [] if spec.attributes.household is None else [spec.attributes.household.column]
         return Preparation(
             spec=spec,
             read=[
                 *dict.fromkeys([*spec.attributes.inputs, *([] if person else identifiers), *marked, *weight]),
+                *household,
                 *person,
             ],
             columns=StagedColumns.of(schema, spec, continued),
@@ -105,6 +110,11 @@ class Preparation:
         weight = self.spec.attributes.weight
         return None if weight is None else millionths(decoded(batch.column(self.read.index(weight.column))))
 
+    def households(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The columns `StagedColumns.of_household` of raw rows."""
+        raw = self._raw(batch)
+        return [raw[name].fill_null(0) for name in (LIVING_IN, ROWS_OF_LIVING_IN)[: len(self.columns.of_household)]]
+
     def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
         """The hashes of each identifier's values, without missing and empty ones; of each person once."""
         raw = self._raw(batch)
@@ -118,7 +128,10 @@ class Preparation:
     def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
         spelling = [SPELLING] if self.identifiers else []
-        names = self.read if self.columns.person is None else [*self.read[:-1], *spelling, WHOSE]
+        person = [] if self.columns.person is None else [*spelling, WHOSE]
+        household = [LIVING_IN, ROWS_OF_LIVING_IN][: len(self.columns.of_household)]
+        others = len(self.read) - bool(person) - bool(household)
+        names = [*self.read[:others], *household, *person]
         return dict(zip(names, batch.columns, strict=True))
 
 
@@ -145,6 +158,8 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
     }
     if spec.attributes.person is not None:
         marks[NOBODY] = [(WHOSE, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
+    if spec.attributes.household is not None:
+        marks[HOMELESS] = [(LIVING_IN, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
         if weight.round_to is not None:
@@ -168,6 +183,7 @@ def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
         return {person.column: 0.0} if pa.types.is_string(schema.field(person.column).type) else {}
     attributes, lower = spec.attributes, [name.lower() for name in schema.names]
     judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
+    judged |= set() if attributes.household is None else {attributes.household.column}
     found = {}
     for field in schema:
         name, least = field.name, least_uniqueness(field.name)

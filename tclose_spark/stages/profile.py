@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-import pyarrow as pa
-
 from tclose_spark.engine.protocol import OpenedTable, Table
 from tclose_spark.engine.sources import check_rows, check_text, commit_of, errors_translated, read_table
 from tclose_spark.engine.tables import (
@@ -29,13 +27,13 @@ from tclose_spark.stages.insensitive import guard_insensitive
 from tclose_spark.stages.preparation import BROKEN, DAMAGED, Preparation
 from tclose_spark.stages.staging.area import PROFILE, STAGED_COLUMNS, STAGED_ROWS, drop_rows, resolved_attributes
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns, staged_batches
+from tclose_spark.stages.staging.counted import read_tallies
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.profiling import profile_of
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms, sealed_settings
 from tclose_spark.stages.staging.stager import stager
-from tclose_spark.stages.staging.tallies import read_tallies, staged_tallies
+from tclose_spark.stages.staging.tallies import staged_tallies
 from tclose_spark.stages.warnings import certified_warnings, profile_warnings
-from tclose_spark.table.columns.preparing import is_damaged
 from tclose_spark.table.domains import MOST_VALUES, Profile
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -131,8 +129,7 @@ def profile_table(
     if not counted.fingerprint.rows:
         raise InputError(f"input.path: {spec.input.path} has no rows")
     check_rows(source, counted.marked.get(BROKEN, 0), counted.fingerprint.rows)
-    values = [value for histogram in counted.histograms for key in histogram for value in key]
-    if counted.marked.get(DAMAGED) or is_damaged(pa.array(values, pa.string())).any():
+    if counted.marked.get(DAMAGED) or counted.has_damaged_values:
         check_text(source)
     try:
         batches = staged_batches(session, staged)

@@ -15,10 +15,11 @@ from typing import Any
 from tclose_spark.engine.sources import commit_of
 from tclose_spark.errors import ConfigurationError, GuaranteeError, TcloseError
 from tclose_spark.io.interrupts import defer_interrupts, done
-from tclose_spark.io.run import (
+from tclose_spark.io.output_folders import (
     ATOMS,
     CERTIFICATE,
     HISTORY,
+    HOUSEHOLDS,
     LINKED,
     MINIMALITY,
     PEOPLE,
@@ -26,8 +27,8 @@ from tclose_spark.io.run import (
     RECORDS,
     REPORT,
     STATE,
-    Run,
 )
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder, move
 from tclose_spark.io.storage.integrity import Digests, differences, digests
 from tclose_spark.io.storage.lock import is_of_lock
@@ -53,12 +54,13 @@ INTERNAL = (
     RELEASED_HIERARCHIES,
     LINKED,
     PEOPLE,
+    HOUSEHOLDS,
     ATOMS,
     RECORDS,
     HISTORY,
 )
 """The evidence that a run keeps, by its name in the staging area. `INTERNAL_REPORT` becomes REPORT."""
-JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, ATOMS, "profile.json", MINIMALITY)
+JUDGED = ("release", *SENSITIVE_TABLES, PEOPLE, HOUSEHOLDS, ATOMS, "profile.json", MINIMALITY)
 VERDICT = ("classes", "validation", "verification.json")
 """What `verify` reads in the staging area, and what it writes there. The report is made from both."""
 

@@ -38,7 +38,7 @@ def router(encoder: Encoder, plan: Plan) -> Mapper:
 
     def sent(held: list[pa.RecordBatch]) -> pa.RecordBatch:
         rows = Rows.concatenate([encoder.rows(part) for part in held])
-        row, task = plan.route(rows.led)
+        row, task = plan.route(rows.for_methods)
         order = in_order(task)
         row, task = row[order], task[order]
         packed, beside = codec.pack(rows)[row], _beside(columns, held)

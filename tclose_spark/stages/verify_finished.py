@@ -16,7 +16,8 @@ from tclose_spark.checks.written import RunFiles
 from tclose_spark.engine.exports import check_export, rows_of
 from tclose_spark.engine.tables import read_delta, schema_of, sized_shuffles
 from tclose_spark.errors import ConfigurationError, GuaranteeError
-from tclose_spark.io.run import CERTIFICATE, STATE, Run
+from tclose_spark.io.output_folders import CERTIFICATE, STATE
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.integrity import differences, digests, strict_json
 from tclose_spark.io.tables.delta_log import later_commits
 from tclose_spark.io.tables.exports import export_name

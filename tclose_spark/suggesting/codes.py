@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,16 +60,11 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     rows = dict(sorted(zip(texts, counts.to_pylist(), strict=True)))
     words, labels = dict[str, int](), dict[str, int]()
     if is_text:
-        no_number = dict(zip(texts, not_of_type(values, NUMBERS).tolist(), strict=True))
-        others = {text: n for text, n in rows.items() if no_number[text] and _plain(text) not in WORDS}
-        numeric = sum(n for text, n in rows.items() if not no_number[text])
-        known = {text: n for text, n in others.items() if n >= least and LABEL.fullmatch(text.strip())}
-        if known and len(known) == len(others) and sum(known.values()) <= MOST_LABELLED * numeric:
-            labels, others = known, {}
-        words = {text: n for text, n in rows.items() if no_number[text] and _is_word(text, others)}
-        words |= {text: n for text, n in others.items() if n >= least and DATES.fullmatch(text)}
-        rows = {text: n for text, n in rows.items() if not no_number[text]}
-        if len(words) + len(labels) < sum(no_number.values()) or any(re.fullmatch(CODED_NUMBER, text) for text in rows):
+        is_other = dict(zip(texts, not_of_type(values, NUMBERS).tolist(), strict=True))
+        others = {text: n for text, n in rows.items() if is_other[text]}
+        rows = {text: n for text, n in rows.items() if not is_other[text]}
+        words, labels = _among_texts(others, sum(rows.values()), least)
+        if len(words) + len(labels) < len(others) or any(re.fullmatch(CODED_NUMBER, text) for text in rows):
             numbers, labels = False, {}
     if not numbers:
         return Codes(words)
@@ -79,6 +74,20 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     named = {text: n for text, n in found.items() if n >= least}
     unnamed = sum(found.values()) - sum(named.values())
     return Codes({**named, **labels, **words}, tuple(labels), unnamed)
+
+
+def _among_texts(texts: Mapping[str, int], numeric: int, least: int) -> tuple[dict[str, int], dict[str, int]]:
+    """(words and dates for missing values, labels of intervals) among texts that are no numbers, with their rows.
+    numeric: the rows of numbers beside them.
+    """
+    others = {text: n for text, n in texts.items() if _plain(text) not in WORDS}
+    labels = {text: n for text, n in others.items() if n >= least and LABEL.fullmatch(text.strip())}
+    if labels and len(labels) == len(others) and sum(labels.values()) <= MOST_LABELLED * numeric:
+        others = {}
+    else:
+        labels = {}
+    words = {text: n for text, n in texts.items() if _is_word(text, others)}
+    return words | {text: n for text, n in others.items() if n >= least and DATES.fullmatch(text)}, labels
 
 
 def _plain(text: str) -> str:

@@ -121,12 +121,13 @@ class ColumnFacts:
     def is_number(self) -> bool:
         """Whether every value in the table is a number, and reading it as one loses nothing."""
         readable = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.coded and not self.twice)
-        return readable and self.whole.present > 0 and not self.whole.not_numbers
+        return readable and self.whole.present > 0 and not self.whole.not_numbers and not self.date_formats
 
     @property
     def is_date(self) -> bool:
         """Whether every value of the sample is a date or a time."""
-        return self.kind in ("date", "timestamp") or (self.kind == "text" and 0 < self.present == self.dates)
+        in_words = self.kind == "text" and 0 < self.present == self.dates
+        return self.kind in ("date", "timestamp") or in_words or bool(self.date_formats)
 
     @property
     def calendar(self) -> Literal["date", "timestamp"] | None:
@@ -139,7 +140,7 @@ class ColumnFacts:
     @property
     def date_formats(self) -> tuple[str, ...]:
         """The formats in which every value of the table is a date; several if the day may be the month."""
-        present = self.whole.present if self.kind == "text" else 0
+        present = self.whole.present if self.kind in ("text", "integer") else 0
         return tuple(form for form, rows in self.whole.formatted.items() if 0 < present == rows)
 
     @property

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.engine.protocol import OpenedTable, Session, Table
-from tclose_spark.engine.sources import checked, frame_table, read_table
+from tclose_spark.engine.protocol import OpenedTable, Table
 from tclose_spark.engine.tables import (
     collect,
     combine,
@@ -24,23 +21,18 @@ from tclose_spark.engine.tables import (
     sized_shuffles,
 )
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.sniffing import completed
-from tclose_spark.io.input.table_argument import unread
-from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
-from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.codes import NUMBERS
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
+from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
-from tclose_spark.table.column_names.names import is_name
 from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
-from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name
+from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
-DELTA_FORBIDS = frozenset(" ,;{}()\n\t=")
 KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     "integer": pa.types.is_integer,
     "decimal": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
@@ -146,7 +138,8 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     patterns = [
         0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
     ]
-    formatted = count_dates(values, rows) if kind == "text" else dict.fromkeys(DATE_FORMATS, 0)
+    dated = kind in ("text", "integer")
+    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys(DATE_FORMATS, 0)
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 
@@ -195,29 +188,6 @@ def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCoun
     return ""
 
 
-def open_unknown_table(session: Session, source: Input) -> OpenedTable:
-    """The table, with the options that its file needs in its source (`completed`). New names are in the `columns` of
-    its source.
-
-    Raises:
-        InputError: if it cannot be read, or its header may be a record.
-    """
-    try:
-        source = completed(source, may_leave_out=True)
-        table = read_table(session, source)
-        names = [name for name in schema_of(table).names if name != MALFORMED]
-    except InputError as error:
-        raise unread(error, source) from None
-    header = source.format == "csv" and source.options.get("header", "").lower() == "true"
-    if header and 2 * sum(not is_name(name) for name in names) >= len(names):
-        raise InputError(
-            f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
-            "give --option header=false"
-        )
-    opened = OpenedTable(table, source, names)
-    return _with_plain_names(checked(opened))
-
-
 def gather_described(opened: OpenedTable, most: int | None, k: int | None = None) -> TableFacts:
     """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
     first = gather_facts(opened, most, k)
@@ -228,23 +198,3 @@ def gather_described(opened: OpenedTable, most: int | None, k: int | None = None
     again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)
     facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
     return replace(again, facts=tuple(facts))
-
-
-def open_frame(session: Session, table: Any, source: Input) -> OpenedTable:
-    """A table in memory, under the name that a source gives it, as `open_unknown_table` opens others."""
-    frame = frame_table(session, table)
-    return _with_plain_names(OpenedTable(frame, source, schema_of(frame).names))
-
-
-def _with_plain_names(opened: OpenedTable) -> OpenedTable:
-    """The table whose source has new names for columns that Delta cannot hold."""
-    columns, taken = dict[str, str](), {name.lower() for name in opened.columns}
-    for name in opened.columns:
-        new_name = plain_name(name)
-        if new_name != name and [other.lower() for other in opened.columns].count(name.lower()) == 1:
-            new = next(
-                made for made in chain([new_name], (f"{new_name}_{i}" for i in count(2))) if made.lower() not in taken
-            )
-            columns[name] = new
-            taken.add(new.lower())
-    return replace(opened, source=opened.source.model_copy(update={"columns": columns})) if columns else opened

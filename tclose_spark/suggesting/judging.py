@@ -114,8 +114,8 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     """Why the number of its values makes a column an identifier; "" if it does not."""
     about = "about " if facts.whole.estimated else ""
     said = f"{about}{facts.uniqueness:.0%} of its values are different"
-    known = hint.concept is not None and not hint.numbers
-    measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a birth date
+    known = (hint.concept is not None or hint.quantity) and not hint.numbers
+    measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a duration
     if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
         return ""  # keys are whole numbers; a measurement without a known name is left out
     if facts.uniqueness >= NEARLY_UNIQUE and not measured and facts.whole.present > 1:

@@ -174,7 +174,10 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"? {said_of_codes(facts)}; remove from missing_values what is a value"
     if facts.codes.labels:
         labels = ", ".join(facts.codes.labels)
-        yield f"? numbers, beside {labels}: these are read as missing; to keep them, write a number for each"
+        yield (
+            f"? numbers, and {labels}: a top code, or intervals? They are read as missing; to keep them, write a "
+            "number for each (65 for 65+), or type: categorical without missing_values"
+        )
     if facts.codes.unnamed:
         yield f"? {facts.codes.unnamed:,} rows have numbers far from all others; {CODES}"
     if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:

@@ -20,7 +20,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
-from tclose_spark.suggesting.unique_share import changing_share, unique_shares
+from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
 SAMPLE = 100_000
@@ -100,12 +100,14 @@ class Suggestion(Draft):
         return f"{table}<details><summary>the run file</summary><pre>{escape(self.yaml)}</pre></details>"
 
 
-def require_t(text: str) -> None:
-    """Raises ConfigurationError unless this t is valid in a run file."""
+def require_valid(k: int | None, t: str) -> None:
+    """Raises ConfigurationError unless this k and this t are valid in a run file."""
     try:
-        SensitiveAttribute.model_validate({"t": text})
+        SensitiveAttribute.model_validate({"t": t})
     except ValidationError:
-        raise ConfigurationError(f"--t {text}: expected a number from 0 to 1, or measure") from None
+        raise ConfigurationError(f"--t {t}: expected a number from 0 to 1, or measure") from None
+    if k is not None and k < 2:
+        raise ConfigurationError(f"--k {k}: expected at least 2")
 
 
 def suggestion_from_facts(
@@ -122,7 +124,8 @@ def suggestion_from_facts(
     choice = leave_out_revealing(choose_roles(columns), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)
-    quasi = [gathered.codes[one.name] for one in choice.quasi]
+    names = [one.name for one in choice.quasi]
+    quasi = [gathered.codes[name] for name in names]
     return Suggestion(
         name=release_name(source),
         table=source.path if source.format == "table" else Path(source.path).name,
@@ -133,7 +136,8 @@ def suggestion_from_facts(
         sampled=sampled,
         columns=columns,
         choice=choice,
-        alone=tuple(unique_shares(gathered.codes, [one.name for one in choice.quasi])),
+        alone=tuple(unique_shares(gathered.codes, names)),
+        rare=rarity(gathered.codes, names),
         repeated=repeating,
         changing={one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating},
         k=k,

@@ -1,4 +1,4 @@
-"""How many rows are unique by some columns."""
+"""How many rows are unique or rare by some columns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tclose_spark.measures.disclosure.rare_cells import rare_cells
 from tclose_spark.table.arrays import IntArray
 
 MOST_PAIRED = 16  # columns whose pairs are all examined
 LARGEST = 4  # columns of a set that grows from a pair
+THRESHOLDS = (3, 3, 3)  # rows of a cell, by the number of its columns
+MOST_NAMED = 3  # columns
 
 
 @dataclass(frozen=True)
@@ -100,3 +103,18 @@ def unique_shares(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> list[
     together = UniqueShare(tuple(tried), unique_share(codes[name] for name in tried))
     whole = [together] if len(tried) > max(2, len(grown[-1].columns) if grown else 0) else []
     return [*found, *grown[1:], *whole]
+
+
+def rarity(codes: Mapping[str, IntArray], ranked: Sequence[str]) -> str:
+    """Which of the first MOST_PAIRED columns take part in most rare cells; "" without rare cells.
+
+    >>> rarity({"zip": np.arange(6), "sex": np.zeros(6, dtype=np.int64)}, ["zip", "sex"])
+    'Rare cells (below 3 rows, by up to 2 columns): with zip 100%, sex 50%'
+    """
+    tried = list(ranked[:MOST_PAIRED])
+    below = THRESHOLDS[: len(tried)]
+    found = rare_cells({name: codes[name] for name in tried}, np.ones(len(codes[tried[0]]), dtype=np.int64), below)
+    if not found.rare_cells:
+        return ""
+    shares = [f"{one.name} {one.rare_cells / found.rare_cells:.0%}" for one in found.columns[:MOST_NAMED]]
+    return f"Rare cells (below {below[0]} rows, by up to {len(below)} columns): with {', '.join(shares)}"

@@ -50,6 +50,7 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     for one in worst:
         most = "" if suggestion.sampled >= suggestion.rows else "at most "
         yield f"    {len(one.columns)} quasi-identifiers together single out {most}{one.share:.1%} of rows"
+    yield from wrap(suggestion.rare, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     for warning in suggestion.warnings:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
     for sentence in suggestion.tried:

@@ -44,7 +44,7 @@ class Draft:
 
     table, file: their names in its comments.
     rows, sampled: of the table, and of the sample.
-    alone: the share of rows that are unique by sets of quasi-identifiers.
+    alone: the share of rows that are unique by sets of quasi-identifiers. rare: which of them make rows rare.
     repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share of people with
         several rows whose quasi-identifiers change.
     tried: what a trial says of the run file, in sentences.
@@ -59,6 +59,7 @@ class Draft:
     sampled: int
     choice: ChosenRoles
     alone: tuple[UniqueShare, ...]
+    rare: str
     repeated: tuple[Repetition, ...]
     k: int | None
     t: str
@@ -112,13 +113,7 @@ def render_run_file(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        person=draft.person
-        and {
-            "key": flow({"column": draft.person.column, "rows": "apart"})
-            if draft.apart
-            else scalar(draft.person.column),
-            "said": [f"{'' if whole else 'about '}{draft.person.values:,} values in {draft.person.rows:,} rows"],
-        },
+        person=draft.person and _person(draft.person, draft.apart, whole),
         direct=[
             _shown(no_settings(one)) for one in choice.direct if draft.person is None or one.name != draft.person.column
         ],
@@ -127,6 +122,7 @@ def render_run_file(draft: Draft) -> str:
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
         more_sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.more_sensitive],
         insensitive=[_shown(no_settings(one)) for one in choice.insensitive],
+        codes=flow({one.name: list(one.facts.codes.rows) for one in choice.insensitive if one.facts.codes.rows}),
         weight=draft.weight and _shown(no_settings(draft.weight)),
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
@@ -137,6 +133,14 @@ def render_run_file(draft: Draft) -> str:
         k=draft.k or least_k(draft.rows),
     )
     return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
+
+
+def _person(person: Repetition, apart: bool, exact: bool) -> dict[str, Any]:
+    """The key `person`. exact: whether its values are counted, not estimated."""
+    return {
+        "key": flow({"column": person.column, "rows": "apart"}) if apart else scalar(person.column),
+        "said": [f"{'' if exact else 'about '}{person.values:,} values in {person.rows:,} rows"],
+    }
 
 
 def _proposal(tree: Mapping[str, Any]) -> str:
@@ -153,7 +157,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     found = []
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and looks_like_a_key(facts):
+        if least is None and one.concept is None and not one.hint.quantity and looks_like_a_key(facts):
             least = 0.0
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
@@ -215,14 +219,11 @@ def _plain(value: str) -> Any:
 
 
 def _singled_out(draft: Draft) -> Sequence[str]:
-    """The share of unique rows by pairs of columns, then by larger sets."""
+    """The share of unique rows by pairs of columns, then by larger sets; and the columns that make rows rare."""
     pairs = [one for one in draft.alone if len(one.columns) == 2][:MOST_PAIRS]
     larger = [one for one in draft.alone if len(one.columns) > 2]
-    return [
-        line
+    said = [
+        f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}"
         for one in (*pairs, *larger)
-        for line in _folded(
-            f"Alone by {'all of ' if len(one.columns) > LARGEST else ''}{', '.join(one.columns)}: {share(one.share)}",
-            WIDTH - 2,
-        )
     ]
+    return [line for text in (*said, draft.rare) for line in _folded(text, WIDTH - 2)]

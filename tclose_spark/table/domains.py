@@ -21,7 +21,7 @@ from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
-from tclose_spark.table.people import People
+from tclose_spark.table.people import Households, People
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
@@ -112,13 +112,15 @@ class Profile:
 
     cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted, a tuple also has the
         place of the row's number of rows of its person among `people.sizes`, and 1 for the first row of a person,
-        otherwise 0.
+        otherwise 0. If classes need several households, it ends with the place of the number of rows of the row's
+        household among `households.sizes`.
     cell_counts: their rows.
     distinct_rows: about how many different rows there are.
     fingerprint: of the prepared rows as a multiset. It stays internal.
     version: of a Delta input.
     repeated: columns without a role in classes that look like a personal identifier.
     people: if they are counted.
+    households: if classes need several.
     weights: millionths of people by code of each sensitive attribute, if rows have weights.
     rounded_away: rows whose weight is published as 0, but is none.
     far: few rows with numbers far from all others, by numeric quasi-identifier.
@@ -134,14 +136,15 @@ class Profile:
     version: int | None
     repeated: tuple[Repetition, ...]
     people: People | None = None
+    households: Households | None = None
     weights: tuple[tuple[int, ...], ...] = ()
     rounded_away: int = 0
     far: tuple[FarNumbers, ...] = ()
 
     @cached_property
     def cell_codes(self) -> IntArray:
-        """The codes of each cell, shape (cells, sensitive attributes), or two columns more if people are counted."""
-        columns = len(self.sensitive) + (0 if self.people is None else 2)
+        """The codes of each cell, shape (cells, columns): see `cells`."""
+        columns = len(self.sensitive) + (0 if self.people is None else 2) + (self.households is not None)
         return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), columns)
 
     @cached_property

@@ -21,6 +21,8 @@ from tclose_spark.table.row_hash import RowHash
 
 PERSON = "person_hash"
 """The keyed hash of a person, an int64: of staged rows, and of `internal/people`."""
+HOUSEHOLD = "household_hash"
+"""The keyed hash of a household, an int64: of staged rows, and of `internal/households`."""
 SPELLING = "person_spelling"
 """The hash of a person's identifier, equal for those that differ in case, blanks, width or normal form only."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
@@ -56,6 +58,17 @@ class People:
     sizes: tuple[int, ...]
     varying: tuple[int, ...]
     members: Members | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Households:
+    """The households of the input.
+
+    households: how many there are. sizes: the numbers of rows that they have, ascending.
+    """
+
+    households: int
+    sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +112,11 @@ class PersonRows:
 def person_hash(secret: str) -> RowHash:
     """The hash of people that a run's secret keys."""
     return RowHash.of(f"person {secret}", 1)
+
+
+def household_hash(secret: str) -> RowHash:
+    """The hash of households that a run's secret keys."""
+    return RowHash.of(f"household {secret}", 1)
 
 
 def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:

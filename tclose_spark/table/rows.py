@@ -16,7 +16,7 @@ from tclose_spark.table.arrays import BoolArray, HashArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.labels import MISSING, decode_numbers, number_codes
-from tclose_spark.table.people import People
+from tclose_spark.table.people import Households, People
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Rows:
     person: if people are counted, a keyed hash of the record's person, shape (n,).
     atom: if the release continues an earlier one, the atom of the record's person, shape (n,): see `table.atoms`.
     lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
+    household: if the households of records are known, a keyed hash of the record's, shape (n,).
     absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n, quasi-identifiers).
     """
 
@@ -40,6 +41,7 @@ class Rows:
     lead: tuple[IntArray, ...] | None = None
     absent: BoolArray | None = None
     atom: IntArray | None = None
+    household: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -60,10 +62,11 @@ class Rows:
             None if self.lead is None else tuple(q[index] for q in self.lead),
             None if self.absent is None else self.absent[index],
             None if self.atom is None else self.atom[index],
+            None if self.household is None else self.household[index],
         )
 
     @property
-    def led(self) -> Rows:
+    def for_methods(self) -> Rows:
         """The records as methods see them: each with the quasi-identifiers of the first record of its person, so that
         those of a person go together.
         """
@@ -99,6 +102,7 @@ class Rows:
         people, leads = [p for part in parts if (p := part.person) is not None], [part.lead for part in parts]
         absent = [a for part in parts if (a := part.absent) is not None]
         atoms = [atom for part in parts if (atom := part.atom) is not None]
+        households = [household for part in parts if (household := part.household) is not None]
         return Rows(
             joined([part.quasi for part in parts]),
             np.concatenate([part.cell for part in parts]),
@@ -107,6 +111,7 @@ class Rows:
             joined([lead for lead in leads if lead is not None]) or None,
             np.concatenate(absent) if absent else None,
             np.concatenate(atoms) if atoms else None,
+            np.concatenate(households) if households else None,
         )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
@@ -159,17 +164,28 @@ class Codec:
     """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back.
 
     people: if they are counted. Each cell then has two more codes: see `Profile.cells`.
+    households: if classes need several. Each cell then has one more code.
+    knows_households: whether rows have a `household`.
     """
 
     quasi: tuple[QuasiDomain, ...]
     sensitive: tuple[tuple[str | None, ...], ...]
     cells: IntArray
     people: People | None = None
+    households: Households | None = None
+    knows_households: bool = False
 
     @staticmethod
-    def of(profile: Profile) -> Codec:
+    def of(profile: Profile, knows_households: bool = False) -> Codec:
         """The codec of a profile's domains."""
-        return Codec(profile.quasi, tuple(s.values for s in profile.sensitive), profile.cell_codes, profile.people)
+        return Codec(
+            profile.quasi,
+            tuple(s.values for s in profile.sensitive),
+            profile.cell_codes,
+            profile.people,
+            profile.households,
+            knows_households or profile.households is not None,
+        )
 
     @property
     def leads(self) -> bool:
@@ -182,8 +198,8 @@ class Codec:
         return any(domain.drawn for domain in self.quasi)
 
     @property
-    def of_led(self) -> Codec:
-        """The codec of `Rows.led`."""
+    def for_methods(self) -> Codec:
+        """The codec of `Rows.for_methods`."""
         return self if self.people is None else replace(self, people=replace(self.people, varying=()))
 
     def encode(
@@ -192,18 +208,24 @@ class Codec:
         sensitive: Sequence[pa.Array],
         hashes: HashArray,
         of_person: Sequence[pa.Array] = (),
+        of_household: Sequence[pa.Array] = (),
     ) -> Rows:
         """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes. Text may be
         dictionary-encoded (see `dictionaries`). of_person: the columns of each row's person
-        (`StagedColumns.of_person`).
+        (`StagedColumns.of_person`). of_household: those of its household (`StagedColumns.of_household`).
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
         places = [_index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)]
+        household, rows_of_household = (*of_household, None, None)[:2]
+        whose = None if household is None else household.to_numpy()
+        of_size = []
+        if self.households is not None and rows_of_household is not None:
+            of_size.append(np.searchsorted(self.households.sizes, rows_of_household.to_numpy()))
         if self.people is None:
             codes, absent = self._codes(quasi, hashes)
-            return Rows(codes, self._cells_of(places), hashes, absent=absent)
+            return Rows(codes, self._cells_of([*places, *of_size]), hashes, absent=absent, household=whose)
         person, size, first, *lead = of_person
         atom = lead.pop(0).to_numpy() if self.people.members is not None else None
         places.append(np.searchsorted(self.people.sizes, size.to_numpy()))
@@ -211,8 +233,8 @@ class Codec:
         people = person.to_numpy()
         keys = people.view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
         codes, absent = self._codes(quasi, keys)
-        cell, leads = self._cells_of(places), self._codes(lead, keys)[0] if self.leads else None
-        return Rows(codes, cell, hashes, people, leads, absent, atom)
+        cell, leads = self._cells_of([*places, *of_size]), self._codes(lead, keys)[0] if self.leads else None
+        return Rows(codes, cell, hashes, people, leads, absent, atom, whose)
 
     def _codes(self, columns: Sequence[pa.Array], keys: HashArray) -> tuple[tuple[IntArray, ...], BoolArray | None]:
         """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn code."""
@@ -230,7 +252,8 @@ class Codec:
     def _domains(self) -> list[int]:
         """How many codes each column of `cells` has."""
         sizes = [len(values) for values in self.sensitive]
-        return sizes if self.people is None else [*sizes, len(self.people.sizes), 2]
+        sizes += [] if self.people is None else [len(self.people.sizes), 2]
+        return sizes if self.households is None else [*sizes, len(self.households.sizes)]
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
@@ -264,6 +287,8 @@ class Codec:
             *([("person", "<i8")] if self.people is not None else []),
             *([("atom", "<i8")] if self.people is not None and self.people.members is not None else []),
         ]
+        if self.knows_households:
+            fields.append(("household", "<i8"))
         for kind in "ql" if self.leads else "q":
             for i, domain in enumerate(self.quasi):
                 narrow = domain.kind == "category" and len(domain.values) < 2**15
@@ -281,6 +306,8 @@ class Codec:
             packed["person"] = rows.person
         if rows.atom is not None:
             packed["atom"] = rows.atom
+        if self.knows_households:
+            packed["household"] = 0 if rows.household is None else rows.household
         if self.draws:
             packed["absent"] = False if rows.absent is None else rows.absent
         for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
@@ -304,7 +331,10 @@ class Codec:
         person = None if self.people is None else packed["person"].copy()
         leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
         atom = packed["atom"].copy() if self.people is not None and self.people.members is not None else None
-        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent, atom)
+        household = packed["household"].copy() if self.knows_households else None
+        return Rows(
+            quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent, atom, household
+        )
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""

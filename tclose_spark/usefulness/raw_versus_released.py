@@ -16,6 +16,8 @@ from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
 from tclose_spark.io.run import Run
+from tclose_spark.measures.disclosure.linkage import Linkage
+from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
@@ -29,11 +31,14 @@ from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
+from tclose_spark.usefulness.linkage import linkage_of
 from tclose_spark.usefulness.queries import QueryError
 from tclose_spark.usefulness.raw_groups import RawGroups, raw_groups
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 LARGEST_UNIQUE = 3  # quasi-identifiers that make a row unique
+THRESHOLDS = (3, 3, 3)  # rows of a cell, by the number of its quasi-identifiers
+MOST_CELLED = 1_000  # combinations whose cells are counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +49,8 @@ class RawVersusReleased:
     groups: None if they are too many to count.
     worth: the utility measures; those of a classifier only if one can be trained.
     uniques: special uniques among all sampled rows; None if a person may have several rows.
+    cells: of combinations, among the same rows; None likewise.
+    linkage: of the first sampled rows with the classes of all.
     target: the attribute to predict. why_no_classifier: empty if there is one.
     """
 
@@ -57,6 +64,8 @@ class RawVersusReleased:
     target: str | None = None
     why_no_classifier: str = ""
     uniques: SpecialUniques | None = None
+    cells: RareCells | None = None
+    linkage: Linkage | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON. Of each sensitive attribute only the cross table with the strongest association is whole."""
@@ -66,6 +75,8 @@ class RawVersusReleased:
             "why_no_classifier": self.why_no_classifier,
             "groups": None if self.groups is None else asdict(self.groups),
             "uniques": None if self.uniques is None else asdict(self.uniques),
+            "cells": None if self.cells is None else asdict(self.cells),
+            "linkage": None if self.linkage is None else asdict(self.linkage),
             "means": [asdict(one) for one in self.means],
             "associations": [
                 {
@@ -135,7 +146,8 @@ def measure_raw_versus_released(
         worth=worth,
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
-        uniques=None if spec.attributes.person is not None else _uniques(everyone, attributes),
+        linkage=linkage_of(attributes, linked.rows, classes),
+        **({} if spec.attributes.person is not None else _singled_out(everyone, attributes)),
     )
 
 
@@ -152,10 +164,15 @@ def _of_groups(
         groups=groups,
         worth={**QueryError.of(table, attributes).of_groups(linked.rows, of_row, attributes)},
         why_no_classifier="the release has exact quasi-identifiers, and no sensitive value of a row",
-        uniques=_uniques(linked.rows, attributes),
+        **_singled_out(linked.rows, attributes),
     )
 
 
-def _uniques(rows: Rows, attributes: ResolvedAttributes) -> SpecialUniques:
+def _singled_out(rows: Rows, attributes: ResolvedAttributes) -> dict[str, Any]:
+    """The special uniques and the cells of these rows."""
     columns = {q.name: codes for q, codes in zip(attributes.quasi_identifiers, rows.quasi, strict=True)}
-    return special_uniques(columns, np.ones(len(rows), dtype=np.int64), LARGEST_UNIQUE)
+    counts = np.ones(len(rows), dtype=np.int64)
+    return {
+        "uniques": special_uniques(columns, counts, LARGEST_UNIQUE),
+        "cells": rare_cells(columns, counts, THRESHOLDS[: len(columns)], most=MOST_CELLED),
+    }

@@ -238,11 +238,11 @@ def test_a_missing_input_is_named(tclose: Command, run_file: RunFile, tmp_path: 
 
 
 def test_a_file_that_is_no_parquet_is_named(tclose: Command, run_file: RunFile, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text(CSV)
+    (tmp_path / "people.parquet").write_text(CSV)
     check_refused(
-        tclose("profile", run_file(None, source={"path": "people.csv"}, **ROLES)),
+        tclose("profile", run_file(None, source={"path": "people.parquet"}, **ROLES)),
         2,
-        ["people.csv cannot be read"],
+        ["people.parquet cannot be read"],
         tmp_path,
     )
 

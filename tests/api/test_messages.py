@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tclose_spark.io.run import PROBLEMS
+from tclose_spark.io.output_folders import PROBLEMS
 
 Command = Callable[..., tuple[int, str, str]]
 

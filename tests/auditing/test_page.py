@@ -57,6 +57,10 @@ def test_an_audit_as_a_page():
     assert "<i>high" in page.only("tr", "skewness")
     assert "<i>high" not in page.source
     assert page.only("li", "look < twice")
+    assert page.only("dd", "the smallest class has").endswith("--special-uniques; --cells")
+    assert page.only("dd", "to pick").endswith("--raw; --background; --population; --earlier")
+    inferred = page.only("dd", "t-closeness of pay: 0.416667 = 5/12")
+    assert "skewness, pay: exposes 4,321 rows" in inferred
 
 
 @pytest.mark.parametrize(("asked", "said"), [(5, "All requirements hold"), (None, "Nothing is required")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -78,14 +79,16 @@ def test_risks_are_counted_record_by_record(kind: str, tmp_path: Path) -> None:
     )
     reached = found(said, table)
     expected = risks(f, of)
-    for adversary, risk in reached.risks.items():
-        maximum, mean, share = expected[adversary]
+    assert ("individual" in reached.risks) == (kind != "table")
+    for adversary in expected:
+        maximum, mean, share, risk = *expected[adversary], reached.risks[adversary]
         assert (risk.maximum, risk.share) == (maximum, share)
         assert 0 <= risk.mean - mean < Fraction(1, 10**12)
     assert {name: risk.estimate for name, risk in reached.risks.items()} == {
         "prosecutor": False,
         "journalist": kind != "table",
         "marketer": kind != "table",
+        **({} if kind == "table" else {"individual": True}),
     }
     assert reached.alone == sum(n == 1 for n in f.values()) > 0
     if kind == "table":
@@ -206,7 +209,7 @@ def test_estimates_are_labelled_in_print_json_and_page(tmp_path: Path) -> None:
     assert "prosecutor (estimate)" not in text
     assert "population uniques, an estimate:" in text
     page = audit_page(result)
-    assert page.count("<small>estimate</small>") == 2
+    assert page.count("<small>estimate</small>") == 3
     assert "Population uniques, an estimate" in page
     entry = result.to_json()["risks"]
     assert [entry[name]["estimate"] for name in ("prosecutor", "journalist", "marketer")] == [False, True, True]
@@ -222,3 +225,30 @@ def test_the_command_line_takes_population_and_threshold(tclose: Callable[..., A
     assert (code, entry["threshold"], entry["population"]["weight"]) == (0, 0.2, "w")
     code, _, message = tclose(*arguments, "2")
     assert (code, "threshold" in message) == (2, True)
+
+
+SURVEY = pa.table(
+    {
+        "a": [2, 3, 2, 2, 3, 3, 1, 2],
+        "b": [3, 3, 3, 3, 3, 3, 4, 3],
+        "c": [1, 3, 1, 2, 1, 1, 1, 1],
+        "w": [18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51.0],
+    }
+)
+
+
+def test_the_individual_risk_of_a_survey() -> None:
+    asked = {"population": "weight:w", "engine": "local", "attacks": False}
+    result = audit(SURVEY, ["a", "b", "c"], reidentified="0.03", **asked)
+    individual = result.risks.to_json()["individual"]
+    each = [0.013553] * 3 + [0.085791, 0.177076, 0.039316] + [0.018779] * 2  # the paper's formulas for f of 1, 2, 3
+    assert individual["maximum"] == pytest.approx(math.log(17) / 16)
+    assert individual["expected"] == pytest.approx(sum(each), abs=1e-4)
+    assert individual["mean"] == pytest.approx(individual["expected"] / 8)
+    assert individual["estimate"]
+    assert sum(min(one, individual["threshold"]) for one in each) / 8 == pytest.approx(0.03, abs=1e-4)
+    shown = printed(audit_lines(result, "survey"))
+    assert "expected re-identifications, an estimate: 0.38 records" in shown
+    assert "of records are expected to be re-identified" in audit_page(result)
+    with pytest.raises(ConfigurationError, match="the individual risk is of a sample"):
+        audit(SURVEY, ["a", "b", "c"], reidentified="0.05", engine="local")

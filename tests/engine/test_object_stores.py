@@ -198,7 +198,7 @@ def test_csv_on_a_store(buckets: Path, monkeypatch: pytest.MonkeyPatch, name: st
     path, how = buckets / "raw" / name, {"header": "true", "inferSchema": "true"}
     with (gzip.open if name.endswith("gz") else open)(path, "wb") as file:
         csv.write_csv(people, file)
-    monkeypatch.setattr("tclose_spark.engine.local.csv_files.PART", 10_000)
+    monkeypatch.setattr("tclose_spark.engine.local.csv.files.PART", 10_000)
     here, there = (
         collect(read_table(LocalSession(), Input(path=where, format="csv", options=how)))
         for where in (str(path), f"s3://raw/{name}")

@@ -1,4 +1,4 @@
-"""The figures of the mutants, and the reasons why survivors are harmless: a part of docs/how-it-is-tested.md."""
+"""The figures of the mutants, for docs/how-it-is-tested.md, and the reasons why survivors are harmless."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from tried import PAGE, record
 
 REASONS = Path(__file__).with_name("harmless.yaml")
-BEGIN, END = "<!-- made from tests/mutants/harmless.yaml and docs/tested.json -->\n", "<!-- end of survivors -->"
+BEGIN, END = "<!-- made from docs/tested.json -->\n", "<!-- end of survivors -->"
 
 Z = 1.96
 """The deviations that hold 95 % of a normal distribution."""
@@ -34,7 +34,7 @@ def key_of(one: Mapping[str, Any]) -> tuple[str, str, str]:
 def report(found: Sequence[Mapping[str, Any]]) -> int:
     """Prints the figures of the tried mutants, and the survivors without a reason; 1 if there are any, else 0.
 
-    If TCLOSE_RECORD is set and all have a reason, writes figures and reasons into the docs.
+    If TCLOSE_RECORD is set and all have a reason, writes the figures into the docs, and the reasons that are left.
     """
     survived = [one for one in found if one["survived"]]
     groups = yaml.safe_load(REASONS.read_text())
@@ -54,7 +54,7 @@ def report(found: Sequence[Mapping[str, Any]]) -> int:
         for folder, n in tried.items():
             record("mutants", folder, n, killed[folder])
         before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}{page_of(groups, killed.total(), tried.total())}{END}{rest.partition(END)[2]}")
+        PAGE.write_text(f"{before}{BEGIN}{page_of(killed.total(), tried.total())}{END}{rest.partition(END)[2]}")
     return 1 if unlisted else 0
 
 
@@ -67,7 +67,6 @@ def summary(killed: int, tried: int) -> str:
     return f"{killed:,} of {tried:,} mutants were killed: {killed / tried:.1%} (95 % interval {low:.1%} to {high:.1%})."
 
 
-def page_of(groups: Sequence[Mapping[str, Any]], killed: int, tried: int) -> str:
-    """The figures, and the reasons with the number of their survivors, as they are on the page."""
-    reasons = [f"- {len(group['mutants'])}: {group['reason']}" for group in groups]
-    return "\n".join(["", f"{summary(killed, tried)} Those that survived:", "", *reasons, "", ""])
+def page_of(killed: int, tried: int) -> str:
+    """The figures as they are on the page."""
+    return f"\n{summary(killed, tried)}\n\n"

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,33 @@ def test_a_broken_package_is_named(
         monkeypatch.setattr(name, lambda what="requirement": {"odd": "odd"} if what == "option" else {})
     with pytest.raises(ConfigurationError, match="odd is brought by odd, which holds no option of this name"):
         load_spec(conf(odd={}))
+
+
+def test_a_part_that_nothing_would_call_is_refused(conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    import stamp
+
+    parts = {"jugde": stamp.OPTION.parts["judge"]}
+    monkeypatch.setattr(stamp, "OPTION", replace(stamp.OPTION, parts=parts))
+    with pytest.raises(ConfigurationError, match="stamp has the part 'jugde'; expected reader, maker, judge, words"):
+        load_spec(conf(stamp={"text": "draft"}))
+
+
+def test_rows_beside_raw_values_of_an_earlier_write_are_not_kept(conf: Callable[..., Path], tmp_path: Path) -> None:
+    path = str(conf())
+    for stage, more in (("profile", ()), ("plan", ()), ("anonymize", ("--set", "output.keep_linked=true"))):
+        assert main([stage, path, *more]) == 0
+    assert (tmp_path / "out/internal/staging/linked").exists()
+    for stage in ("anonymize", "verify", "report", "publish"):
+        assert main([stage, path]) == 0
+    assert not (tmp_path / "out/internal/linked").exists()
+
+
+def test_its_words_replace_no_key_of_the_certificate(
+    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import stamp
+
+    monkeypatch.setattr(stamp, "words", lambda spec, figures: {"verdict": "holds well"})
+    assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
+    assert "an option of another package writes 'verdict'" in capsys.readouterr().err
+    assert not (tmp_path / "out/public").exists()

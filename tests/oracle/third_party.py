@@ -165,6 +165,10 @@ class ThirdParty:
         found: dict[str, Any] = {"k": smallest, "t": {}, "l": {}, "beta": {}}
         for name, counts in parts.items():
             found["t"][name] = str(max(distance(self.sensitive[name], part, self.whole[name]) for part in counts))
+            if name in self.certificate["guarantees"].get("beta", {}):
+                found["beta"][name] = str(max(beta(part, self.whole[name]) for part in counts))
+            if self.certificate["attributes"]["sensitive"][name]["missing"] == "uninformative":
+                counts = [Counter({value: n for value, n in part.items() if value is not None}) for part in counts]
             required = self.certificate["guarantees"]["l"].get(name, {})
             if "distinct" in required:
                 found["l"][name, "distinct"] = min(len(+part) for part in counts)
@@ -175,8 +179,6 @@ class ThirdParty:
                 found["l"][name, "recursive"] = all(recursive(part, Fraction(c), ell) for part in counts)
             if "frequency" in required:
                 found["l"][name, "frequency"] = round(min(part.total() / max(part.values()) for part in counts), 7)
-            if name in self.certificate["guarantees"].get("beta", {}):
-                found["beta"][name] = str(max(beta(part, self.whole[name]) for part in counts))
         return found
 
     def differences(self, parts: dict[str, list[Counts]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -69,3 +70,52 @@ def test_the_step_after_a_build_fails_with_the_audit(project: Path) -> None:
     done = run(project, *audit, "people.parquet", *QUESTION, "--no-labels")
     assert done.returncode == 1
     assert "people.parquet does not meet the requirements: k-anonymity, t-closeness of disease" in done.stderr
+
+
+BY_ROWS = [  # age, sex, disease and rows: two classes of four rows, a quarter of each apart from the whole
+    (5, "f", "flu", 2),
+    (5, "f", "gout", 1),
+    (5, "f", None, 1),
+    (25, None, "flu", 4),
+]
+
+
+@pytest.mark.parametrize(
+    ("settings", "failed"),
+    [
+        ("k: 4, t: '0.25'", []),
+        ("k: 5, t: '0.25'", ["k_anonymity"]),
+        ("k: 4, t: '0.249'", ["t_closeness"]),
+        ("k: 5, t: '0'", ["k_anonymity", "t_closeness"]),
+    ],
+)
+def test_generic_tests_are_those_of_an_audit(project: Path, settings: str, failed: list[str]) -> None:
+    rows = [row[:3] for row in BY_ROWS for _ in range(row[3])]
+    ages, sexes, diseases = zip(*rows, strict=True)
+    table = pa.table({"age": ages, "sex": sexes, "disease": diseases})
+    found = tc.audit(table, ["age", "sex"], {"disease": "equal"}, engine="local", attacks=False)
+    assert [str(g.achieved) for g in found.guarantees[:2]] == ["4", "1/4"]
+    assert generic_tests(project, table, settings) == failed
+
+
+def test_generic_tests_fail_on_an_empty_table(project: Path) -> None:
+    table = pa.table(
+        {"age": pa.array([], pa.int64()), "sex": pa.array([], pa.string()), "disease": pa.array([], "string")}
+    )
+    assert generic_tests(project, table, "k: 2, t: '1'") == ["k_anonymity", "t_closeness"]
+
+
+def generic_tests(project: Path, table: pa.Table, settings: str) -> list[str]:
+    """The tests that fail of a table of people."""
+    people = project / "people.parquet"
+    kept = people.read_bytes()
+    pq.write_table(table, people)
+    done = build(project, "--select", "generalized", "--vars", f"{{sql_tests: true, {settings}}}")
+    people.write_bytes(kept)
+    named = [
+        name for name in ("k_anonymity", "t_closeness") if f"Failure in test tclose_{name}_generalized" in done.stdout
+    ]
+    passed = 3 - len(named)
+    assert f"PASS={passed} WARN=0 ERROR={len(named)} SKIP=0" in done.stdout, done.stdout
+    assert done.returncode == bool(named)
+    return named

@@ -208,11 +208,15 @@ def conf(write_run: Callable[..., Path], tmp_path_factory: pytest.TempPathFactor
     )
 
 
-def test_texts_in_a_form_make_the_release_of_their_iso_texts(write_run: Any, open_run: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%Y%m%d", "%d-%b-%Y"])
+def test_texts_in_a_form_make_the_release_of_their_iso_texts(
+    write_run: Any, open_run: Any, tmp_path: Path, form: str
+) -> None:
     def written(name: str, form: str) -> pa.Array:
-        return pa.array([datetime.fromisoformat(text).strftime(form) for text in PEOPLE[name].to_pylist()])
+        texts = [datetime.fromisoformat(text).strftime(form) for text in PEOPLE[name].to_pylist()]
+        return pa.array([int(text) for text in texts] if form == "%Y%m%d" else texts)
 
-    forms = {"since": "%d.%m.%Y", "sent": "%m/%d/%Y %H:%M"}
+    forms = {"since": form, "sent": "%m/%d/%Y %H:%M"}
     table = PEOPLE
     for name, form in forms.items():
         table = table.set_column(table.schema.get_field_index(name), name, written(name, form))
@@ -230,6 +234,19 @@ def test_texts_in_a_form_make_the_release_of_their_iso_texts(write_run: Any, ope
     assert fingerprints[0] == fingerprints[1]
 
 
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [(("31.12.2024", "1.2.2023"), '%d.%m.%Y", or'), (("01/02/2024", "03/04/2024"), "give the right date_format")],
+)
+def test_the_form_of_dates_is_named_if_there_is_one(
+    write_run: Any, open_run: Any, tmp_path: Path, texts: tuple[str, ...], told: str
+) -> None:
+    table = pa.table({"at": [*texts] * 9, "died": ["no", "yes"] * 9})
+    conf = write_run(tmp_path, table, quasi={"at": {"type": "date"}}, sensitive={"died": {"t": 1}})
+    with pytest.raises(InputError, match=told):
+        pipeline.profile(open_run(conf))
+
+
 @pytest.mark.parametrize(("text", "days"), [("29.02.2024", 19782), ("30.02.2024", None), ("2024-02-29", None)])
 def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> None:
     settings = QuasiIdentifier(type="date", date_format="%d.%m.%Y")
@@ -241,7 +258,7 @@ def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> No
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ("%d %b %Y", "%b is none"),
+        ("%d %B %Y", "%B is none"),
         ("%d.%m.%y", "%y is none"),
         ("%d.%m", "year, month and day"),
         ("%Y-%m-%", "%"),

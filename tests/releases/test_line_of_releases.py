@@ -802,6 +802,11 @@ def test_finished_releases_of_a_line_are_judged_again(
     output, _ = release(1, town[1], after=0)
     run = open_run(tmp_path / "1/run.yaml")
     assert verify_finished(run).holds
+    conf = tmp_path / "1/run.yaml"  # as of a release with --after
+    without = yaml.safe_load(conf.read_text())
+    del without["output"]["after"]
+    conf.write_text(yaml.safe_dump(without))
+    assert verify_finished(open_run(conf)).figures["earlier"]["atoms"]["all"] > 0
     certificate = json.loads((output / "public/certificate.json").read_text())
     certificate["earlier"]["atoms"]["smallest"] += 1
     (output / "public/certificate.json").write_text(json.dumps(certificate))

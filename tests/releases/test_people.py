@@ -195,3 +195,4 @@ def test_special_uniques_are_of_rows_and_left_out(release: Release) -> None:
     page = (conf.parent / "out/internal/report.html").read_text()
     assert "Which rows the figures use" in page
     assert "Special uniques" not in page
+    assert "Rare cells" not in page

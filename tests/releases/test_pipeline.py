@@ -78,6 +78,7 @@ def test_the_raw_side_is_inside_only(finished: Path) -> None:
     assert f"All {ROWS:,} rows of the input" in page
     assert "Attacks, before and after" in page
     assert "Special uniques of the raw rows" in page
+    assert "Rare cells of the raw rows" in page
     public = (finished / "public/report.html").read_text()
     assert "internal" not in public.lower()
     assert "raw" not in public.split("</style>")[1].lower().split()

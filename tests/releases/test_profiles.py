@@ -30,6 +30,7 @@ from tclose_spark.options.profiles.rules import CHECKS
 from tclose_spark.report.console import certificate_lines
 from tclose_spark.report.html import render_report
 from tclose_spark.runfile.loading import load_spec
+from tclose_spark.runfile.profiles.settings import PROFILES
 
 ROWS = 240
 PHONES = ["+41 44 123 45 67", "+41 44 123 45 68", "+41 44 123 45 69"]
@@ -387,7 +388,7 @@ def test_names_of_identifiers_are_noted_before_the_release_is_made(make):
     assert any(line.startswith("note: column 'fax' has the name of an identifier") for line in lines)
 
 
-@pytest.mark.parametrize("profile", ["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use"])
+@pytest.mark.parametrize("profile", [*PROFILES])
 def test_values_that_look_like_identifiers(make, profile):
     message, rows = broken(make(people(note=[*PHONES, "none"]), profile, insensitive_attributes=["note"]))
     called = sum(row["note"] in PHONES for row in rows)
@@ -428,7 +429,7 @@ def test_the_run_file_may_say_that_a_column_is_no_identifier(make):
 # --- what is shown
 
 
-@pytest.mark.parametrize("profile", ["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use"])
+@pytest.mark.parametrize("profile", [*PROFILES])
 def test_the_certificate_and_the_report_list_every_rule_in_order(make, profile):
     run = make(people(), profile)
     certificate = release(run)
@@ -443,7 +444,20 @@ def test_the_certificate_and_the_report_list_every_rule_in_order(make, profile):
     assert not re.search(r"(is|are) compliant|complies with (HIPAA|EMA)", page)
     counted = Counter(rule["state"] for rule in rules)
     (line,) = [line for line in certificate_lines(certificate, "a", "b") if "profile" in line]
-    assert line.endswith(f"{counted['holds']} rules checked, {counted['not checked']} not checked")
+    assert line.endswith(
+        f"{counted['holds']} rule{'s' * (counted['holds'] > 1)} checked, {counted['not checked']} not checked"
+    )
+
+
+def test_what_nist_asks_for_is_stated_from_the_release(make):
+    certificate = release(make(people(), "nist_sp_800_188"))
+    smallest, of = certificate["utility"]["smallest_class"], certificate["release"]
+    risks = rule(certificate, "the probability of re-identification is stated")
+    assert risks["state"] == "stated"
+    mean = of["classes"] / of["rows"]
+    assert risks["how"] == f"1 / smallest class: {1 / smallest:.4f}; mean of 1 / size of the class: {mean:.4f}"
+    hashed = rule(certificate, "hashed or encrypted identifiers are stated")
+    assert (hashed["state"], hashed["how"]) == ("stated", "the run file publishes none as a pseudonym")
 
 
 def test_without_a_profile_nothing_of_it_is_said(certificate, finished):

@@ -117,7 +117,7 @@ def test_the_certificate_has_the_risks_of_the_released_rows(
         assert found["population"]["people"] == 1500
     page = (tmp_path / "out/public/report.html").read_text()
     assert "Risk of re-identification" in page
-    assert page.count("(estimate)") == (0 if kind == "table" else 6)
+    assert page.count("(estimate)") == (0 if kind == "table" else 9)
     assert "all.parquet" not in page + (tmp_path / "out/public/certificate.json").read_text()
     assert pipeline.verify(run, finished=True).holds
 
@@ -128,6 +128,7 @@ def test_the_certificate_has_the_risks_of_the_released_rows(
         ({"prosecutor": {"maximum": "0.2"}}, "the prosecutor's risk is too large: its maximum is 0.25, and"),
         ({"prosecutor": {"share": 0}, "threshold": "0.2"}, "its share of records above 0.2 is"),
         ({"journalist": {"maximum": "0.04"}}, r"the journalist's risk .* is 0.05 \(an estimate\), and privacy.risk"),
+        ({"individual": {"mean": "0.01"}}, r"the individual risk is too large: its mean is 0.0\d+ \(an estimate\)"),
         ({"marketer": {"mean": "0.01"}}, r"the marketer's risk is too large: its mean is 0.0\d+ \(an estimate\)"),
     ],
 )

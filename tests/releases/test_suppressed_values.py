@@ -50,10 +50,11 @@ def people(rows: int = 240) -> pa.Table:
 
 
 def public_text(run: Run) -> str:
-    """All that is public, as text: what is in the table, its log, the certificate and the report."""
+    """All that is public, as text: what is in the table, its log without its times, the certificate and the report."""
     folder = Path(run.public.path())
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"]
-    return "\n".join([*(path.read_text() for path in files), read(folder / "release").to_csv()])
+    texts = [re.sub(r'"(modificationTime|timestamp|createdTime)":[0-9]+', "", path.read_text()) for path in files]
+    return "\n".join([*texts, read(folder / "release").to_csv()])
 
 
 def certificate_of(run: Run) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import random
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,27 @@ def test_a_missing_value_that_could_be_any_is_not_said_to_be_covered_by_itself(t
     born, sex, _ = (entry["treatment"] for entry in made.codebook)
     assert born == "generalized to a label that covers all known values of its class; a missing value could be any"
     assert sex == "generalized to a label that covers all values of its class"
+
+
+def test_times_name_their_zone(tmp_path: Path) -> None:
+    times = [datetime(2024, 1, day, 12, tzinfo=UTC) for day in range(1, 21)]
+    people = pa.table(
+        {
+            "sent": pa.array(times),
+            "seen": pa.array(times[:2] * 10),
+            "said": pa.array(times[:2] * 10, pa.timestamp("us")),
+        }
+    )
+    sensitive = {name: {"t": 1} for name in ("seen", "said")}
+    spec = {
+        "attributes": {"quasi_identifiers": {"sent": {"type": "timestamp"}}, "sensitive_attributes": sensitive},
+        "privacy": {"k": 4},
+    }
+    codebook = tc.release(people, spec, output=tmp_path, engine="local", log=None).codebook
+    forms = {entry["column"]: entry["form"] for entry in codebook}
+    assert forms["sent"].endswith("; in UTC, if the input has a zone")
+    assert forms["seen"] == "a value of the input, in UTC"
+    assert forms["said"] == "a value of the input"
 
 
 def test_both_engines_make_the_same(made: tc.Release, spark: object, tmp_path: Path) -> None:

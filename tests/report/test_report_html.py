@@ -485,3 +485,23 @@ def test_suppressed_rows_that_are_a_class_are_shown_as_one(certificate):
     page = page_of({**certificate, "suppressed": apart})
     assert "Verdict: does not hold" in page.text
     page.only("tr", "k-anonymity", "19", "not met")
+
+
+def test_the_three_questions_have_the_figures_of_the_certificate(certificate):
+    line = page_of(certificate).only("dd", "smallest class")
+    assert "the smallest class has 24 rows (k: 20)" in line
+    linked = page_of(certificate).only("dd", "to pick")
+    assert "0.0417 at most, 0.05 on average" in linked
+    assert "the population (privacy.population)" in linked
+    inferred = page_of(certificate).only("dd", "certain for")
+    assert "income: classes are at most 0.05 from the table (t: 0.25); certain for 8,404 rows" in inferred
+
+
+def test_what_singles_out_and_links_is_named_in_the_three_questions(certificate):
+    certificate["allow_unique"] = ["wave"]
+    certificate["pseudonyms"] = {"patient": "run"}
+    without_limit(certificate, "income")
+    page = page_of(certificate)
+    assert "yes, by nearly unique columns: wave" in page.only("dd", "smallest class")
+    assert "yes, rows of a person by pseudonyms: patient" in page.only("dd", "to pick")
+    assert "(no limit)" in page.only("dd", "certain for")

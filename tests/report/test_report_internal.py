@@ -44,6 +44,18 @@ RAW: dict[str, Any] = {
         "highest": 39,
         "mean": 4.5,
     },
+    "cells": {
+        "rows": 100,
+        "below": (3, 3),
+        "rare_rows": 41,
+        "combinations": (
+            {"columns": ("age", "<i>sex"), "cells": 57, "smallest": 1, "rare_cells": 29, "rare_rows": 40},
+            {"columns": ("age",), "cells": 31, "smallest": 2, "rare_cells": 7, "rare_rows": 14},
+        ),
+        "columns": ({"name": "age", "rare_cells": 36}, {"name": "<i>sex", "rare_cells": 29}),
+        "left": ({"size": 3, "among": ("age", "<i>sex", "job"), "combinations": 1},),
+    },
+    "linkage": {"rows": 90, "classes": 30, "nearest": 0.875, "one_to_one": 0.75, "blind": 0.0625, "without": 0},
     "means": [{"name": "age", "raw": (38.5, 13.25), "released": (38.75, 12.5)}],
     "associations": [{"quasi": "age", "sensitive": "occupation", "raw": 0.35, "released": 0.15, "moved": 0.08}],
     "tables": [
@@ -160,15 +172,31 @@ def test_raw_and_released_side_by_side(certificate, made):  # noqa: F811
 
 def test_special_uniques_of_the_sample(certificate, made):  # noqa: F811
     page = page_of(certificate, made)
-    assert page.only("p", "In a sample of 100 rows")
+    assert page.only("p", "In a sample of 100 rows: rows that are unique")
     assert page.only(
         "p", "17 of 100 rows are unique by at most 2", "820 combinations", "those of 3 quasi-identifiers are"
     )
     assert page.only("tr", "2 of 2 quasi-identifiers").endswith(" 15")
-    assert page.only("tr", "age, <i>sex").endswith(" 12")
+    assert page.only("tr", "age, <i>sex 12").endswith(" 12")
     assert page.only("tr", "<i>sex 15").endswith(" 50%")
-    assert page_of(certificate, made, RAW | {"whole": 100}).only("p", "In all 100 rows")
+    assert page_of(certificate, made, RAW | {"whole": 100}).only("p", "In all 100 rows:")
     assert "Special uniques" not in page_of(certificate, made, RAW | {"uniques": None}).text
+
+
+def test_rare_cells_of_the_sample(certificate, made):  # noqa: F811
+    page = page_of(certificate, made)
+    assert page.only("p", "41 of 100 rows are in a cell of fewer rows than 3", "1 combinations of 3 were left out")
+    assert page.only("tr", "age, <i>sex 57").endswith("57 1 29 40")
+    assert page.only("tr", "<i>sex 29")
+    assert page.only("p", "is in one of the sample, too; the reverse need not hold")
+    assert "Rare cells" not in page_of(certificate, made, RAW | {"cells": None}).text
+
+
+def test_linkage_of_the_sample_is_beside_a_blind_guess(certificate, made):  # noqa: F811
+    line = page_of(certificate, made).only("p", "looks for the nearest class")
+    assert "Of 90 sampled rows among 30 classes, 87.5% have their own class first" in line
+    assert "75% get one of their own class. A blind guess is right for 6.2" in line
+    assert "nearest class" not in page_of(certificate, made, RAW | {"linkage": None}).text
 
 
 def test_what_could_not_be_measured_is_said(certificate, made):  # noqa: F811

@@ -17,11 +17,12 @@ attributes:
     age: {type: numeric, missing_values: [999, 99.0, -1]}
     sex: {}
   sensitive_attributes: {wage: {t: 0.3, missing_values: ["-9", true]}}
-  insensitive_attributes: [wave]
+  insensitive_attributes: [wave, mode]
+  missing_values: {wave: [9]}
 privacy: {k: 5}
 """
 ALL = ("Unknown", "9999-12-31")
-CODES = {"age": (*ALL, "999", "99.0", "-1"), "sex": ALL, "wage": (*ALL, "-9", "true"), "wave": ALL}
+CODES = {"age": (*ALL, "999", "99.0", "-1"), "sex": ALL, "wage": (*ALL, "-9", "true"), "wave": (*ALL, "9"), "mode": ALL}
 
 
 def test_codes_under_input_are_of_all_columns_but_identifiers_and_weights() -> None:
@@ -33,6 +34,11 @@ def test_codes_under_input_are_of_all_columns_but_identifiers_and_weights() -> N
 def test_columns_of_an_audit_may_have_codes() -> None:
     question = question_from_columns({"age": {"missing_values": [99]}}, {"wage": {}})
     assert question.missing_values["age"] == ("99",)
+
+
+def test_codes_beside_the_roles_are_of_insensitive_attributes() -> None:
+    with pytest.raises(ConfigurationError, match="missing_values names 'age', which is not in insensitive_attributes"):
+        spec_of(parse_yaml(RUN_FILE.replace("{wave: [9]}", "{age: [9]}"), "run"))
 
 
 @pytest.mark.parametrize("wrong", ["[null]", "[[1]]", '[""]', "99"])

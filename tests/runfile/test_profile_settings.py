@@ -52,6 +52,7 @@ def load(tmp_path: Path) -> Callable[..., ReleaseSpec]:
         ({**ONTARIO, "invasion_of_privacy": "low"}, 10, "0.1"),
         ({**ONTARIO, "release_model": "non_public"}, 20, "0.05"),
         ("public_use", 20, "0.05"),
+        ("nist_sp_800_188", 5, "0.2"),
     ],
     ids=str,
 )
@@ -73,6 +74,7 @@ def test_a_k_that_is_left_out_is_that_of_the_profile_and_within_its_risk(load, p
         ({**ONTARIO, "release_model": "semi_public"}, 20),
         ({**ONTARIO, "release_model": "non_public"}, 3),
         ("public_use", 20),
+        ("nist_sp_800_188", 2),
     ],
     ids=str,
 )

@@ -7,7 +7,7 @@ import pytest
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.loading import expand, load_spec
-from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.spec import Input, ReleaseSpec
 
 RUN = """
 name: people
@@ -134,15 +134,15 @@ WRONG = [
     (f"{DISEASE}.order=frequency", f"{DISEASE}: .*order is for distance: ordered"),
     (
         f"{DISEASE}.missing=lowest",
-        f"{DISEASE}: .*missing is lowest; expected error, lowest or highest for distance: ordered, error or leaf",
+        f"{DISEASE}: .*missing is lowest; expected error or uninformative for distance: equal, error, lowest",
     ),
     (
         f"{DISEASE}.missing=leaf",
-        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest for distance: ordered, error or leaf",
+        f"{DISEASE}: .*missing is leaf; expected error or uninformative for distance: equal, error, lowest",
     ),
     (
         f"{DISEASE}={{distance: ordered, missing: leaf}}",
-        f"{DISEASE}: .*missing is leaf; expected error, lowest or highest",
+        f"{DISEASE}: .*missing is leaf; expected .* error, lowest or highest for ordered",
     ),
     (
         f"{DISEASE}={{distance: hierarchical, hierarchy: a.csv, missing: lowest}}",
@@ -258,7 +258,10 @@ WRONG = [
     (f"{DISEASE}.l.recursive={{c: 3, l: 1}}", f"{DISEASE}.l.recursive.l: found 1"),
     (f"{DISEASE}.l.recursive={{c: 0, l: 2}}", f"{DISEASE}.l.recursive.c: found 0; expected a number above 0"),
     (f"{SALARY}.order=size", f"{SALARY}.order: found 'size'; expected 'value' or 'frequency', or a list"),
-    (f"{SALARY}.missing=middle", f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest', 'highest' or 'leaf'"),
+    (
+        f"{SALARY}.missing=middle",
+        f"{SALARY}.missing: found 'middle'; expected 'error', 'lowest', 'highest', 'leaf' or 'uninformative'",
+    ),
     (f"{QUASI}.age.type=text", f"{QUASI}.age.type: found 'text'; expected 'categorical', 'numeric', 'date' or 'ti"),
     (f"{QUASI}.age.round_to=0", f"{QUASI}.age: round_to is 0; expected a number above 0"),
     (f"{QUASI}.age.round_to=-5", f"{QUASI}.age: round_to is -5"),
@@ -802,3 +805,12 @@ def test_relative_paths_start_from_the_folder_of_a_link(write_run, tmp_path):
     spec = load_spec(tmp_path / "run.yaml")
     assert spec.input.path == str(tmp_path / "people.parquet")
     assert spec.attributes.quasi_identifiers["city"].hierarchy is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a.CSV", "csv"), ("a.txt.gz", "csv"), ("a.xlsx", "excel"), ("people", "parquet"), ("a.b/people/", "parquet")],
+)
+def test_the_format_of_the_input_is_that_of_its_name(path: str, expected: str) -> None:
+    assert Input(path=path).format == expected
+    assert Input(path=path, format="delta").format == "delta"

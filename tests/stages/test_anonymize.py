@@ -19,7 +19,8 @@ from tclose_spark.engine.spark.tables import spark_schema
 from tclose_spark.engine.tables import write_tables
 from tclose_spark.errors import DamagedStagingError, GuaranteeError
 from tclose_spark.io.input.reading import read_table
-from tclose_spark.io.run import LINKED, Run
+from tclose_spark.io.output_folders import LINKED
+from tclose_spark.io.run import Run
 from tclose_spark.io.spark import shuffles
 from tclose_spark.io.tables.made_files import rows_of
 from tclose_spark.methods.attributes import ResolvedAttributes

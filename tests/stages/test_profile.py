@@ -18,7 +18,7 @@ from tclose_spark import pipeline
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.reading import read_table
 from tclose_spark.io.run import Run
-from tclose_spark.stages.staging import tallies
+from tclose_spark.stages.staging import counted
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import Profile, QuasiDomain, Repetition, SensitiveDomain
 
@@ -126,9 +126,9 @@ def test_more_values_than_a_driver_holds_are_refused_with_the_column_that_has_mo
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(PEOPLE, **ROLES)
-    monkeypatch.setattr(tallies, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
+    monkeypatch.setattr(counted, "MOST_VALUES", 3 + 1 + 2 + 1 + 4)  # cities, sexes, tuples; each with none
     assert profile_of(run).rows == 5
-    monkeypatch.setattr(tallies, "MOST_VALUES", 10)
+    monkeypatch.setattr(counted, "MOST_VALUES", 10)
     with pytest.raises(InputError, match=r"^city: more than 10 distinct values between all"):
         profile_of(run)
 

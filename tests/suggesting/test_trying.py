@@ -11,9 +11,10 @@ import yaml
 from columns import gathered
 
 from tclose_spark.api.suggest import suggest
-from tclose_spark.suggesting import trying
 from tclose_spark.suggesting.suggestion import Suggestion
-from tclose_spark.suggesting.trying import changes, rows_to_try, try_suggestion
+from tclose_spark.suggesting.trial import trying
+from tclose_spark.suggesting.trial.changes import changes
+from tclose_spark.suggesting.trial.trying import rows_to_try, try_suggestion
 from tclose_spark.suggesting.views import summary_lines
 
 Command = Callable[..., tuple[int, str, str]]

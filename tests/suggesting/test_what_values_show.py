@@ -16,11 +16,13 @@ from columns import facts, gathered
 
 import tclose_spark as tc
 from tclose_spark.comparing.outcome import Outcome
-from tclose_spark.suggesting import trying
 from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.settings import quasi_identifier_settings
 from tclose_spark.suggesting.suggestion import Suggestion
-from tclose_spark.suggesting.trying import _helpful, changes, try_suggestion
+from tclose_spark.suggesting.trial import trying
+from tclose_spark.suggesting.trial.changes import changes
+from tclose_spark.suggesting.trial.trying import _helpful, try_suggestion
+from tclose_spark.suggesting.views import summary_lines
 
 DAYS = [date(1930, 1, 1) + timedelta(days=37 * i) for i in range(600)]
 DRAW = np.random.default_rng(11)
@@ -77,12 +79,33 @@ def test_dates_are_never_names_or_contacts(name: str) -> None:
         ("{0.day:02d}/{0.month:02d}/{0.year}", "%d/%m/%Y"),
         ("{0.month}-{0.day}-{0.year}", "%m-%d-%Y"),
         ("{0.year}/{0.month:02d}/{0.day:02d}", "%Y/%m/%d"),
+        ("{0.year}{0.month:02d}{0.day:02d}", "%Y%m%d"),
+        ("{0:%d-%b-%Y}", "%d-%b-%Y"),
+        ("{0.day} {0:%b} {0.year}", "%d %b %Y"),
+        ("{0.day:02d}{0:%b}{0.year}", "%d%b%Y"),
     ],
 )
 def test_dates_in_another_form_have_that_form(written: str, form: str) -> None:
     line = quasi_identifier_settings(suggest_role(facts("birth_date", [written.format(day) for day in DAYS])))
     assert line.settings == {"type": "date", "date_format": form}
     assert not any("dates as text" in said for said in line.said)
+
+
+def test_whole_numbers_that_are_all_dates_are_dates() -> None:
+    days = [int(f"{day:%Y%m%d}") for day in DAYS]
+    assert quasi_identifier_settings(suggest_role(facts("admitted", days))).settings["date_format"] == "%Y%m%d"
+    assert facts("admitted", [*days, 20240230]).date_formats == ()
+
+
+def test_numbers_of_other_people_and_quantities_are_no_person() -> None:
+    rows = 600
+    table = with_word("65").append_column("officer_id", pa.array(DRAW.integers(100, 150, rows)))
+    table = table.append_column("duration_sec", pa.array(DRAW.integers(60, 5000, rows)))
+    times = [f"{i % 24:02d}:{i % 60:02d}:{i % 7:02d}" for i in range(rows)]
+    table = table.append_column("stop_time", pa.array([*times[:400], *times[:200]]))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert "person" not in suggestion.spec["attributes"]
+    assert "duration_sec" not in suggestion.spec["attributes"]["direct_identifiers"]
 
 
 def test_a_day_that_may_be_a_month_is_left_to_the_reader() -> None:
@@ -164,6 +187,16 @@ def test_a_word_for_missing_numbers_is_read_as_missing(tclose: Callable[..., Any
     assert code == 0, err
 
 
+def test_codes_of_an_insensitive_column_are_read_as_missing(tmp_path: Path) -> None:
+    table = with_word("65").append_column("wave", pa.array(DRAW.permutation([1, 2, 3, 1, 2, 9] * 100)))
+    suggestion = tc.suggest(table, log=None, engine="local")
+    assert suggestion.spec["attributes"]["missing_values"] == {"wave": [9]}
+    assert (
+        tc.release(table, suggestion.spec, engine="local", log=None, output=tmp_path).to_arrow()["wave"].null_count
+        == 100
+    )
+
+
 def test_a_text_among_numbers_is_no_word_for_missing() -> None:
     assert not facts("age", [*map(str, range(50)), "CANARY-7f3"]).codes.rows
     assert facts("age", [*map(str, range(50)), "NA", "none"]).codes.rows == {"NA": 1, "none": 1}
@@ -226,3 +259,14 @@ def test_changes_are_tried_with_little_effort_and_the_run_file_as_it_is(
     suggestion = suggested(mostly_missing(300), trial=False)
     try_suggestion(suggestion, suggestion.spec, gathered(mostly_missing(300)), str(tmp_path / "work"))
     assert efforts == [None, "fast", "fast", "fast"]
+
+
+def test_columns_that_make_people_rare_are_named() -> None:
+    age = [*range(20, 60)] * 2
+    people = pa.table({"age": age, "sex": ["f", "m"] * 40, "disease": ["flu", "gout", "flu", "cold"] * 20})
+    found = suggested(people, trial=False)
+    ages, pairs, sexes = 40, 40, 0  # each age is in two rows, of one sex
+    named = f"age {(ages + pairs) / (ages + pairs):.0%}, sex {(sexes + pairs) / (ages + pairs):.0%}"
+    assert f"with {named}" in found.rare
+    assert found.rare.split(":")[0] in found.yaml
+    assert any("Rare cells (below 3 rows, by up to 2 columns)" in line for line in summary_lines(found))

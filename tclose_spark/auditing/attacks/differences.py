@@ -18,7 +18,7 @@ import numpy as np
 from tclose_spark.auditing.attacks.intersection_attack import LabelledRelease, classes_in_memory
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally
-from tclose_spark.checks.labels.fitting import Axis, class_boxes, require_covering
+from tclose_spark.checks.labels.boxes import Axis, class_boxes, require_covering
 from tclose_spark.errors import InputError
 from tclose_spark.measures.supersets.overlap import overlapping_groups
 from tclose_spark.requirements.criterion import Guarantee

@@ -114,10 +114,11 @@ class AttackColumns:
         histograms, distance = classes.marginals[self.attribute.name], self.attribute.distance
         texts = pa.array(self.attribute.values, pa.string())
         none = np.zeros(len(classes.sizes))
-        ranked = attacks.most_frequent(histograms)
+        unknown = self.attribute.uninformative
+        ranked = attacks.most_frequent(histograms, unknown)
         share = distance.table[ranked.value] / distance.table.sum()
         arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
-        single = attacks.skewness(distance.table, histograms)
+        single = attacks.skewness(distance.table, histograms, unknown)
         arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
         if self.has_groups:
             gain = attacks.similarity(distance, histograms)
@@ -168,9 +169,11 @@ class KnownAttributeColumns:
 
     `told_<known>/<target>`: records whose target the best guess gets right. `certain_<known>/<target>`: records for
     which the guess cannot be wrong. `alone_<known>/<target>`: records whose known value is unique in the class.
+    unknown: of each attribute, the code of the value that is no target.
     """
 
     names: tuple[str, ...]
+    unknown: tuple[int | None, ...] = ()
 
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
@@ -184,7 +187,12 @@ class KnownAttributeColumns:
         """See ClassMeasure."""
         arrays = []
         for known, target in permutations(range(len(self.names)), 2):
-            found = attacks.background_join(classes.tuples, classes.codes[:, known], classes.codes[:, target])
+            found = attacks.background_join(
+                classes.tuples,
+                classes.codes[:, known],
+                classes.codes[:, target],
+                dict(enumerate(self.unknown)).get(target),
+            )
             arrays += [pa.array(found.guessed), pa.array(found.certain), pa.array(found.alone)]
         return arrays
 
@@ -214,52 +222,59 @@ def measure_attacks(
 
     picked = select(classes, ["quasi_identifiers", "size", *needed])
     found: _Found = reduce(or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist()))
-    result = []
-    for i, part in enumerate(columns):
-        for attack, criterion in _criteria(part).items():
-            _, _, *published, about, before, after, size = values_of(found.worst[attack, i])
-            result.append(
-                Exposure(
-                    attack=attack,
-                    attribute=names[i],
-                    criterion=criterion,
-                    classes=found.sums["classes", attack, i],
-                    people=found.sums["people", attack, i],
-                    before=before,
-                    after=after,
-                    about=about,
-                    worst=dict(zip(found.labels, published, strict=True)),
-                    size=size,
-                )
-            )
-    for i, j in pairs:
-        result.append(
-            Exposure(
-                attack="knowing another",
-                attribute=names[j],
-                criterion=f"an adversary who knows the class and {names[i]} is certain of {names[j]}",
-                classes=found.sums["classes", "certain", i, j],
-                people=found.sums["people", "certain", i, j],
-                before=found.sums["guessed", j] / rows,
-                after=found.sums["people", "told", i, j] / rows,
-                about=names[i],
-            )
-        )
-    for i, name in enumerate(names if pairs else ()):
-        other = next(j for j in range(len(names)) if j != i)
-        result.append(
-            Exposure(
-                attack="re-identification",
-                attribute=name,
-                criterion=f"a join with a list of people that has {name} leaves one record of the class",
-                classes=found.sums["classes", "alone", i, other],
-                people=found.sums["people", "alone", i, other],
-                before=found.sums["all",] / rows,
-                after=found.sums["distinct", i] / rows,
-                about=name,
-            )
-        )
+    result = [exposure for i, part in enumerate(columns) for exposure in _by_class(i, part, found)]
+    if pairs:
+        result += [_knowing_another(pair, names, found, rows) for pair in pairs]
+        result += [_reidentification(i, names, found, rows) for i in range(len(names))]
     return result
+
+
+def _by_class(i: int, part: AttackColumns, found: _Found) -> Iterator[Exposure]:
+    """What the attacks of `_criteria` expose of attribute number i."""
+    for attack, criterion in _criteria(part).items():
+        _, _, *published, about, before, after, size = values_of(found.worst[attack, i])
+        yield Exposure(
+            attack=attack,
+            attribute=part.attribute.name,
+            criterion=criterion,
+            classes=found.sums["classes", attack, i],
+            people=found.sums["people", attack, i],
+            before=before,
+            after=after,
+            about=about,
+            worst=dict(zip(found.labels, published, strict=True)),
+            size=size,
+        )
+
+
+def _knowing_another(pair: tuple[int, int], names: Sequence[str], found: _Found, rows: int) -> Exposure:
+    """What is exposed of the second attribute of a pair to an adversary who knows the first."""
+    known, target = (names[i] for i in pair)
+    return Exposure(
+        attack="knowing another",
+        attribute=target,
+        criterion=f"an adversary who knows the class and {known} is certain of {target}",
+        classes=found.sums["classes", "certain", *pair],
+        people=found.sums["people", "certain", *pair],
+        before=found.sums["guessed", pair[1]] / rows,
+        after=found.sums["people", "told", *pair] / rows,
+        about=known,
+    )
+
+
+def _reidentification(i: int, names: Sequence[str], found: _Found, rows: int) -> Exposure:
+    """The records that attribute number i picks out of their classes."""
+    other = 0 if i else 1
+    return Exposure(
+        attack="re-identification",
+        attribute=names[i],
+        criterion=f"a join with a list of people that has {names[i]} leaves one record of the class",
+        classes=found.sums["classes", "alone", i, other],
+        people=found.sums["people", "alone", i, other],
+        before=found.sums["all",] / rows,
+        after=found.sums["distinct", i] / rows,
+        about=names[i],
+    )
 
 
 @dataclass(frozen=True)
@@ -355,7 +370,7 @@ def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]
             after=likeliest / size,
         ),
         "background knowledge": _Attack(
-            exposed=column("distinct") <= 2,
+            exposed=likeliest + second == size,
             about=about("likeliest_name"),
             before=likeliest / size,
             after=likeliest / (size - second),

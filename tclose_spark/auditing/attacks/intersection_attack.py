@@ -18,17 +18,16 @@ import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
-from tclose_spark.checks.labels.fitting import (
+from tclose_spark.checks.labels.boxes import (
     MOST_JOINED,
     Axis,
     class_boxes,
     codes_of,
-    distinct_people,
-    joined_quasi,
     label_axes,
     published_label,
     require_covering,
 )
+from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
 from tclose_spark.engine.protocol import How, Table
 from tclose_spark.engine.tables import collect, combine, keep, map_batches, rename, select
 from tclose_spark.errors import InputError
@@ -153,23 +152,7 @@ def intersect_releases(
             _boxes(quasi, tally, names, people, hierarchies, judged, f"{WHAT}: {one.name}")
             for one, quasi, tally in zip(releases, joined, tallies, strict=True)
         ]
-        keys = [f"k{i}" for i in range(len(releases))]
-        left = [f"left{i}" for i in range(len(judged))]
-        beliefs = [f"belief{i}" for i in range(len(judged))]
-        schema = pa.schema(
-            [
-                *((key, pa.int64()) for key in (*keys, "people", "outside", *left)),
-                *((belief, pa.float64()) for belief in beliefs),
-            ]
-        )
-        located = map_batches(people, _locate(boxes, [_prior(a) for a in judged], schema), schema)
-        how: dict[str, How] = {
-            "people": "sum",
-            "outside": "sum",
-            **dict.fromkeys(left, "min"),
-            **dict.fromkeys(beliefs, "max"),
-        }
-        sums = _sums(combine(located, keys, how), k, len(judged))
+        sums = _sums(_combinations(people, boxes, judged), k, len(judged))
     if not sums["people"] and not sums["outside"]:
         raise InputError("--background: the table has no rows")
     if not sums["people"]:
@@ -200,6 +183,23 @@ def intersect_releases(
             for i, a in enumerate(judged)
         ),
     )
+
+
+def _combinations(people: Table, boxes: Sequence[_Boxes], attributes: Sequence[JudgedAttribute]) -> Table:
+    """The combinations of classes that people fit, by a number of the class in each release: the people in it and
+    outside of a release, and of each attribute the fewest values left and the largest belief.
+    """
+    keys = [f"k{i}" for i in range(len(boxes))]
+    left, beliefs = ([f"{name}{i}" for i in range(len(attributes))] for name in ("left", "belief"))
+    how: dict[str, How] = {
+        "people": "sum",
+        "outside": "sum",
+        **dict.fromkeys(left, "min"),
+        **dict.fromkeys(beliefs, "max"),
+    }
+    schema = pa.schema([(name, pa.float64() if name in beliefs else pa.int64()) for name in (*keys, *how)])
+    located = map_batches(people, _locate(boxes, [_prior(a) for a in attributes], schema), schema)
+    return combine(located, keys, how)
 
 
 def classes_in_memory(release: LabelledRelease, quasi: Sequence[JudgedQuasi], attributes: int) -> ClassTally:

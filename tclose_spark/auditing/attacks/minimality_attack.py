@@ -25,16 +25,8 @@ from tclose_spark.auditing.attacks.background import MinimalityGuesses
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import ClassTally, tally_schema
-from tclose_spark.checks.labels.fitting import (
-    EVERYTHING,
-    Axis,
-    class_boxes,
-    codes_of,
-    distinct_people,
-    joined_quasi,
-    label_axes,
-    published_label,
-)
+from tclose_spark.checks.labels.boxes import EVERYTHING, Axis, class_boxes, codes_of, label_axes, published_label
+from tclose_spark.checks.labels.known_people import distinct_people, joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, map_batches, schema_of, select
 from tclose_spark.measures.disclosure.reidentification import count_inside

@@ -29,7 +29,9 @@ class Attacks(AuditPart):
             return ()
         self.of_attributes = [AttackColumns(a, table.question.gain, table.trees.get(a.name)) for a in table.attributes]
         if len(table.attributes) > 1:
-            self.known = KnownAttributeColumns(tuple(a.name for a in table.attributes))
+            self.known = KnownAttributeColumns(
+                tuple(a.name for a in table.attributes), tuple(a.uninformative for a in table.attributes)
+            )
             self.tuples = all_together(table.tuples, table.attributes) if table.inputs.reference is None else None
         return [*self.of_attributes, *(one for one in (self.known, self.tuples) if one is not None)]
 

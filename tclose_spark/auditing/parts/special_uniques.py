@@ -16,7 +16,8 @@ from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
+from tclose_spark.measures.disclosure.special_uniques import Integers, SpecialUniques, special_uniques
+from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import group_equal
 
 MOST_CLASSES = 1_000_000
@@ -57,7 +58,15 @@ def _notes(found: SpecialUniques | None, combinations: int) -> list[str]:
 
 def find_special_uniques(tallies: Table, question: AuditQuestion, size: int, most: int) -> SpecialUniques | None:
     """The special uniques of a table by its tallies, as `special_uniques` has them; None if there are more than
-    MOST_CLASSES classes. Two bounds are one quasi-identifier.
+    MOST_CLASSES classes.
+    """
+    found = class_codes(tallies, question)
+    return None if found is None else special_uniques(*found, size, most)
+
+
+def class_codes(tallies: Table, question: AuditQuestion) -> tuple[dict[str, Integers], IntArray] | None:
+    """(codes of the labels of each class by quasi-identifier, its rows), both of shape (classes,); None if there are
+    more than MOST_CLASSES classes. Two bounds are one quasi-identifier.
     """
     columns = {name: f"l{i}" for i, name in enumerate(question.labels)}
     schema = pa.schema([*[(column, pa.string()) for column in columns.values()], ("size", pa.int64())])
@@ -71,8 +80,8 @@ def find_special_uniques(tallies: Table, question: AuditQuestion, size: int, mos
     found = collect(counted, MOST_CLASSES + 1)
     if found.num_rows > MOST_CLASSES:
         return None
-    codes = {
+    codes: dict[str, Integers] = {
         name: group_equal([found[columns[column]].combine_chunks() for column in of_quasi])[0].astype(np.int32)
         for name, of_quasi in question.columns.items()
     }
-    return special_uniques(codes, found["size"].to_numpy(), size, most)
+    return codes, found["size"].to_numpy()

@@ -95,8 +95,9 @@ class PeopleTallies:
         return Fingerprint(int(figures[rows] or 0), int(figures[digest] or 0))
 
 
-def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) -> PeopleTallies:
-    """The tallies of a table whose last two columns are PERSON, an int64, and whether rows are suppressed.
+def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON) -> PeopleTallies:
+    """The tallies of a table whose last two columns are PERSON (or another `owner` of rows, such as HOUSEHOLD), an
+    int64, and whether rows are suppressed.
 
     One shuffle by person, one by class.
     """
@@ -104,18 +105,19 @@ def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str]) 
     values = [*sensitive, "size", "first"]
     schema = tally_schema(len(labels) + 1, len(values))
     parts = pa.schema([*schema, *((name, pa.int64()) for name in FIGURES)])
-    tally = _tally([names.index(name) for name in (*labels, names[-1])], [names.index(s) for s in sensitive], parts)
-    tallied = map_batches(gather(select(table, names), [PERSON]), tally, parts)
+    places = [names.index(name) for name in (*labels, names[-1])]
+    tally = _tally(places, [names.index(s) for s in sensitive], parts, owner)
+    tallied = map_batches(gather(select(table, names), [owner]), tally, parts)
     watched, observed = observe(tallied, dict.fromkeys(FIGURES, "sum"))
     whole = add_up(select(watched, schema.names), len(labels) + 1, schema)
     return PeopleTallies(whole, len(labels), len(sensitive), observed)
 
 
-def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema) -> Mapper:
+def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, owner: str) -> Mapper:
     """Tallies rows that are sorted by person. labels, sensitive: the places of these columns."""
 
     def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in whole_people(batches):
+        for batch in whole_people(batches, owner):
             if batch.num_rows:
                 held = [coded(column) for column in batch.columns]
                 *released, person, suppressed = batch.columns

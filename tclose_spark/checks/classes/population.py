@@ -12,11 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.households import household_risk
 from tclose_spark.checks.classes.tallies import texts
-from tclose_spark.checks.labels.fitting import MOST_JOINED, fitting_people, joined_quasi
+from tclose_spark.checks.labels.boxes import MOST_JOINED
+from tclose_spark.checks.labels.fitting import fitting_people
+from tclose_spark.checks.labels.known_people import joined_quasi
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
+from tclose_spark.measures.disclosure.individual import IndividualRisk
 from tclose_spark.measures.disclosure.population import (
     PopulationSizes,
     Presence,
@@ -25,7 +29,7 @@ from tclose_spark.measures.disclosure.population import (
     prosecutor_risk,
 )
 from tclose_spark.measures.disclosure.population_uniques import PopulationUniques, estimate_uniques
-from tclose_spark.runfile.population import Population, RiskLimits
+from tclose_spark.runfile.population import RISKS, Population, RiskLimits
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS, MOST_WEIGHT, millionths, weights_of
 from tclose_spark.table.dictionaries import decoded, group_equal
@@ -41,7 +45,7 @@ class PopulationRisks:
     """Risks of re-identification of a table.
 
     population: None if it is not known; then the prosecutor's risk only.
-    threshold: of the shares in `risks`, which are by adversary.
+    threshold: of the shares in `risks`, which are by kind (see RISKS).
     people: of the population.
     unmatched: classes with more records than people of the population who fit them.
     alone: people alone in their class, whatever the population.
@@ -69,7 +73,7 @@ class PopulationRisks:
             if reached > limit:
                 over = f" of records above {float(self.threshold):.6g}" if figure == "share" else ""
                 lines.append(
-                    f"the {adversary}'s risk is too large: its {figure}{over} is {float(reached):.6g}"
+                    f"{RISKS[adversary]} is too large: its {figure}{over} is {float(reached):.6g}"
                     f"{' (an estimate)' if risk.estimate else ''}, and privacy.risk.{adversary}.{figure} allows "
                     f"{float(limit):.6g}; raise k"
                 )
@@ -86,7 +90,7 @@ class PopulationRisks:
                 "people_estimated": self.population.is_estimated,
                 "unmatched_classes": self.unmatched,
             }
-        entry |= {adversary: _risk_json(risk) for adversary, risk in self.risks.items()}
+        entry |= {kind: risk.to_json() for kind, risk in self.risks.items()}
         entry["uniques"] = {"sample": self.alone}
         if self.unique is not None:
             entry["uniques"]["sample_and_population"] = {"value": self.unique, "estimate": False}
@@ -109,16 +113,6 @@ class PopulationRisks:
         return entry
 
 
-def _risk_json(risk: Risk) -> dict[str, Any]:
-    return {
-        "maximum": float(risk.maximum),
-        "maximum_exact": str(risk.maximum),
-        "mean": float(risk.mean),
-        "share": float(risk.share),
-        "estimate": risk.estimate,
-    }
-
-
 def measure_risks(
     classes: Table,
     counted: str,
@@ -130,6 +124,8 @@ def measure_risks(
     listed: Table | None = None,
     what: str = "--population",
     disjoint: bool = False,
+    stated: Fraction | None = None,
+    households: Table | None = None,
 ) -> PopulationRisks:
     """The risks of the classes of a class table.
 
@@ -137,39 +133,43 @@ def measure_risks(
     table: the published table, if the population is a weight. listed: the people, if it is a table.
     what: what an error names the population.
     disjoint: whether regions of classes are known not to overlap.
+    households: the rows with labels, HOUSEHOLD, SUPPRESSED and the weight, if the risk of households is measured.
+    stated: the share of expected re-identifications for which the individual risk has a threshold.
 
     Raises:
         InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
         rows, or a label does not show which values it covers; or if there are more than MOST_JOINED distinct classes.
     """
     sizes, number = _sizes(classes, counted)
-    prosecutor = prosecutor_risk(sizes, number, threshold)
-    alone = int(number[sizes == 1].sum())
+    risks, alone = {"prosecutor": prosecutor_risk(sizes, number, threshold)}, int(number[sizes == 1].sum())
+    labels = [column for q in quasi for column in q.columns]
+    beside = {} if households is None else {"household": household_risk(households, labels, population, threshold)}
     if population is None:
-        return PopulationRisks(population=None, threshold=threshold, risks={"prosecutor": prosecutor}, alone=alone)
-    people = Fraction(int(sizes @ number))
-    unique, presence = None, None
+        return PopulationRisks(population=None, threshold=threshold, risks=risks | beside, alone=alone)
+    people, unique, presence = Fraction(int(sizes @ number)), None, None
     if population.fraction is not None:
         of = PopulationSizes.of_fraction(sizes, number, population.fraction)
         people /= population.fraction
-    elif population.weight is not None:
-        assert table is not None
-        of, weights = _weighed(table, [column for q in quasi for column in q.columns], population.weight, what)
+    elif population.weight is not None and table is not None:
+        of, weights = _weighed(table, labels, population.weight, what)
         people = max(people, weights)
     else:
         assert listed is not None
         of, people = _listed(classes, counted, quasi, hierarchies, listed, what)
         unique = int(of.classes[(of.sizes == 1) & (of.population <= 1)].sum())
         presence = Presence.of(of.sizes, of.population, int(people)) if disjoint else None
-    estimated = population.is_estimated and alone
+    risks |= population_risks(of, threshold, population.is_estimated)
+    if population.is_estimated:
+        risks["individual"] = IndividualRisk.of(of, threshold, stated)
+    rows = int(sizes @ number) if population.is_estimated and alone else 0
     return PopulationRisks(
         population=population,
         threshold=threshold,
-        risks={"prosecutor": prosecutor, **population_risks(of, threshold, population.is_estimated)},
+        risks=risks | beside,
         people=people,
         unmatched=of.unmatched,
         alone=alone,
-        uniques=estimate_uniques(sizes, number, int(sizes @ number) / people) if estimated else None,
+        uniques=estimate_uniques(sizes, number, rows / people) if rows else None,
         unique=unique,
         presence=presence,
     )

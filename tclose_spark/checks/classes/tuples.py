@@ -81,7 +81,7 @@ class TupleCloseness:
         return [pa.array((numerators / unit).astype(np.float64)), pa.array(numerators.tolist(), EXACT)]
 
 
-def growing_tuples(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> list[TupleCloseness]:
+def prefix_tuples(histogram: TupleCounts | None, attributes: Sequence[JudgedAttribute]) -> list[TupleCloseness]:
     """The tuples of the first sensitive attribute, of the first two, and so on, to those of all. Empty if there is one
     attribute, or if there are too many tuples.
     """

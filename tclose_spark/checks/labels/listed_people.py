@@ -18,13 +18,14 @@ KEYED = RowHash.of("person", 1)
 WITHOUT = pa.schema([("rows", pa.int64())])
 
 
-def with_people(table: Table, person: str, what: str, key: str = "--person") -> Table:
-    """The table with PERSON, and SUPPRESSED (no row is), in place of its last column, which identifies people.
+def with_people(table: Table, person: str, what: str, key: str = "--person", owner: str = PERSON) -> Table:
+    """The table with PERSON (or another `owner`, such as HOUSEHOLD), and SUPPRESSED (no row is), in place of its last
+    column, which identifies people.
 
     Raises:
         InputError: if rows have no person.
     """
-    schema = pa.schema([*list(schema_of(table))[:-1], (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])
+    schema = pa.schema([*list(schema_of(table))[:-1], (owner, pa.int64()), (SUPPRESSED, pa.bool_())])
 
     def hashed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -39,5 +40,5 @@ def with_people(table: Table, person: str, what: str, key: str = "--person") -> 
 
     missing = pc.sum(collect(map_batches(select(table, [person]), without, WITHOUT))["rows"]).as_py()
     if missing:
-        raise InputError(f"{key}: {missing:,} rows of {what} have no {person!r}; expected a person in each row")
+        raise InputError(f"{key}: {missing:,} rows of {what} have no {person!r}; expected a value in each row")
     return map_batches(table, hashed, schema)

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from zipfile import BadZipFile
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from tclose_spark.engine.local import csv_files, delta_files, parquet_files
+from tclose_spark.engine.local import delta_files, parquet_files
+from tclose_spark.engine.local.csv.files import read_csv
+from tclose_spark.engine.local.frames import frame_table as frame_table
 from tclose_spark.engine.local.needs_spark import NeedsSparkError as NeedsSparkError
 from tclose_spark.engine.local.table import LocalTable
 from tclose_spark.engine.local.watched import Counting, Counts, text_of, watched
 from tclose_spark.engine.protocol import OpenedTable
-from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
 from tclose_spark.io.input.office_files import READERS, read_file
-from tclose_spark.io.input.states import PATTERN, Commit, state_of_files, walk, walked
-from tclose_spark.io.input.text_files import opened_lines
+from tclose_spark.io.input.states import PATTERN, Commit, state_of_files, walked
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import local_path, place_of
-from tclose_spark.io.storage.stores import Place, in_order, is_on_store, opened
+from tclose_spark.io.storage.stores import Place, in_order, is_on_store
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.column_names.names import renamed
-from tclose_spark.table.columns.spark_types import NAMES, UNREADABLE, is_unsupported, type_name, unsupported_field
 
-BATCH = 1 << 16  # rows
 HIDDEN = ("_", ".")  # first characters of names that Spark passes over
 
 
@@ -73,28 +67,6 @@ def read_table(
     return replace(whole, reopened=reopened)
 
 
-def frame_table(session: LocalSession, table: Any) -> LocalTable:
-    """A table in memory with the columns and types that Spark gives it.
-
-    Raises:
-        InputError: naming a column that occurs twice, or whose values fit no column type.
-        NeedsSparkError: if it is a DataFrame of Spark, or a column has a type that Spark may have.
-    """
-    if is_spark(table):
-        raise NeedsSparkError("a table is a DataFrame of Spark")
-    given = as_arrow(table)
-    arrow, lost = readable(given)
-    fields, arrays = [], []
-    for field, column in zip(arrow.schema, arrow.columns, strict=True):
-        why = lost.get(field.name, "").encode() or (given.schema.field(field.name).metadata or {}).get(UNREADABLE)
-        made = _frame_field(field)
-        if made.type != column.type:
-            column = pa.nulls(len(column)) if is_unsupported(made.type) else column.cast(made.type)
-        fields.append(made.with_metadata({UNREADABLE: why}) if why else made)
-        arrays.append(column)
-    return LocalTable.of(session, pa.table(arrays, pa.schema(fields)), BATCH)
-
-
 @contextmanager
 def viewed(session: LocalSession, table: Any, name: str) -> Iterator[None]:
     """See `engine.sources`."""
@@ -130,22 +102,6 @@ def check_rows(opened: OpenedTable, malformed: int, rows: int) -> None:
     """See `errors_translated`."""
 
 
-def _frame_field(field: pa.Field) -> pa.Field:
-    """A column with the type that Spark gives it."""
-    kind = field.type
-    if is_unsupported(kind):
-        return unsupported_field(field.name, type_name(field))
-    if pa.types.is_timestamp(kind):
-        kind = pa.timestamp("us", "UTC" if kind.tz else None)
-    if pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind):
-        kind = pa.binary()
-    if pa.types.is_decimal(kind):
-        kind = pa.decimal128(kind.precision, kind.scale)
-    elif kind not in NAMES:
-        raise NeedsSparkError(f"column {field.name!r} of the table is of type {kind}")
-    return pa.field(field.name, kind)
-
-
 def _read(
     session: LocalSession, source: Input, version: int | None
 ) -> tuple[pa.Schema, Sequence[Counting], Callable[[pa.Schema, bool], Sequence[Counting]] | None]:
@@ -163,7 +119,7 @@ def _read(
     if source.format in READERS:
         return *_held(frame_table(session, read_file(path, source))), None
     if source.format == "csv":
-        return *csv_files.read_csv(_files(path, source), source), None
+        return *read_csv(_files(path, source), source), None
     schema, files = open_files(path, source, version)
     parts_of = partial(parquet_files.partitions_of, files)
     return schema, parts_of(schema), parts_of
@@ -231,24 +187,6 @@ def _files(path: Place, source: Input) -> list[Place]:
 
 def _is_hidden(name: str) -> bool:
     return (name.startswith(HIDDEN) and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
-
-
-def count_rows(source: Input, most: int) -> int:
-    """The rows of files, before they are read: by the footers of Parquet, or the lines of CSV. Counts no file more once
-    there are more than `most`. Files that cannot be read count for nothing; reading them reports why.
-    """
-    rows = 0
-    for file in in_order(file for file, _ in walk(place_of(source.path))):
-        if rows > most:
-            break
-        with suppress(OSError, EOFError, zlib.error, BadZipFile, InputError, pa.ArrowException):
-            if source.format == "csv":
-                with opened_lines(file) as lines:
-                    while rows <= most and (block := lines.read(1 << 22)):
-                        rows += block.count(b"\n")
-            else:
-                rows += pq.read_metadata(opened(file)).num_rows
-    return rows
 
 
 def commit_of(session: LocalSession, source: Input) -> Commit | None:

@@ -44,6 +44,15 @@ def is_frame(table: Any) -> bool:
     return hasattr(table, "__arrow_c_stream__") or _is_pandas(table) or _is_lazy(table)
 
 
+def read_once(table: Any) -> Any:
+    """A table in memory as Arrow, since a stream can be read once only; one of Spark as it is.
+
+    Raises:
+        InputError: see `as_arrow`.
+    """
+    return table if is_spark(table) else as_arrow(table)
+
+
 def as_arrow(table: Any) -> pa.Table:
     """The columns of a table in memory. A pandas index is not a column. NaN and None of pandas are missing values.
 

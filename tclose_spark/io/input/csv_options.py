@@ -11,25 +11,41 @@ from tclose_spark.runfile.spec import Input
 
 THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
 """What may stand between groups of three digits."""
+CURRENCIES = ("$", "\u20ac", "\u00a3", "\u00a5", "EUR", "USD", "GBP", "CHF")
+"""What may stand before or after an amount."""
+BLANKS = " \u00a0"
+"""Blanks between an amount and its currency."""
 
 
 @dataclass(frozen=True)
 class Numerals:
-    """How numbers are written: the decimal mark, and the mark of thousands if there is one.
+    """How numbers are written: the decimal mark, and the mark of thousands and the currency if there are any.
 
     >>> german = Numerals(",", ".")
     >>> [bool(re.search(german.pattern, text)) for text in ("1.234,50", "12", "-0,5", "1.23", "01.234")]
     [True, True, True, False, False]
+    >>> [bool(re.search(Numerals(currency="$").pattern, text)) for text in ("$5", "-$5.50", "$-5", "5 $", "$", "$$5")]
+    [True, True, True, True, False, False]
     """
 
     decimal: str = "."
     thousands: str = ""
+    currency: str = ""
+
+    @property
+    def others(self) -> str:
+        """The signs that are left out of a number."""
+        return self.thousands + (self.currency + BLANKS if self.currency else "")
 
     @property
     def pattern(self) -> str:
         """What a number matches (RE2, Java, Python)."""
         groups = rf"[1-9][0-9]{{0,2}}([{self.thousands}][0-9]{{3}})+|" if self.thousands else ""
-        return rf"^[+-]?({groups}[0-9]+)([{self.decimal}][0-9]+)?$"
+        number, sign = rf"({groups}[0-9]+)([{self.decimal}][0-9]+)?", "[+-]?"
+        if not self.currency:
+            return f"^{sign}{number}$"
+        currency = re.escape(self.currency)
+        return f"^({sign}({currency}[{BLANKS}]?)?|{currency}[{BLANKS}]?{sign}){number}([{BLANKS}]?{currency})?$"
 
 
 def numerals_of(source: Input) -> Numerals | None:
@@ -39,12 +55,18 @@ def numerals_of(source: Input) -> Numerals | None:
         ConfigurationError: naming an option with another mark.
     """
     decimal, thousands = option_of(source, "decimal") or ".", option_of(source, "thousands")
-    for key, mark, marks in (("decimal", decimal, (".", ",")), ("thousands", thousands, ("", *THOUSANDS))):
+    currency = option_of(source, "currency")
+    for key, mark, marks in (
+        ("decimal", decimal, (".", ",")),
+        ("thousands", thousands, ("", *THOUSANDS)),
+        ("currency", currency, ("", *CURRENCIES)),
+    ):
         if mark not in marks:
             raise ConfigurationError(f"input.options.{key}: {mark!r}; expected one of {' '.join(map(repr, marks))}")
     if decimal == thousands:
         raise ConfigurationError(f"input.options.thousands: {thousands!r} is the decimal mark; expected another")
-    return None if (decimal, thousands) == (".", "") else Numerals(decimal, thousands)
+    made = Numerals(decimal, thousands, currency)
+    return None if made == Numerals() else made
 
 
 def lines_left_out(source: Input, key: str) -> int:
@@ -73,7 +95,7 @@ def csv_options(source: Input) -> dict[str, str]:
     characters.
     """
     options = {"escape": option_of(source, "quote") or '"', **source.options}
-    wide = encoding_of(source).startswith(("UTF-16", "UTF-32"))
+    wide = is_wide(encoding_of(source))
     return {"multiLine": "true", **options} if wide and not option_of(source, "lineSep") else options
 
 
@@ -91,6 +113,11 @@ def encoding_of(source: Input) -> str:
         if given[:3].upper() == "UTF"
         else given
     )
+
+
+def is_wide(encoding: str) -> bool:
+    """Whether every character of an encoding has several bytes."""
+    return encoding.startswith(("UTF-16", "UTF-32"))
 
 
 def as_bytes(source: Input) -> dict[str, str]:

@@ -4,6 +4,7 @@ Imports no Spark.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -61,6 +62,18 @@ def empty_csv(source: Input) -> InputError:
 def duplicate_names(where: str) -> InputError:
     """A table has several columns of one name."""
     return InputError(f"{where} has a duplicate: several columns of one name but for case; rename them")
+
+
+def require_names_once(names: Sequence[str], source: Input) -> None:
+    """Raises InputError, with their places, if names of the first line are the same but for case. Empty ones may be."""
+    lower = [name.lower() for name in names]
+    times = Counter(filter(None, lower))
+    places = [str(place) for place, name in enumerate(lower, 1) if times[name] > 1]
+    if places:
+        raise InputError(
+            f"input.path: the first line of {source.path} has a name twice (but for case), in columns "
+            f"{' and '.join(places[:SHOWN])}; rename one, or set input.options.header: false if that line is no header"
+        )
 
 
 def empty_parquet(file: str) -> InputError:

@@ -18,7 +18,7 @@ KINDS = (
     (b"ARROW1", "is a Feather file; set input.format: feather"),
     (b"Obj\x01", "is an Avro file; write it as Parquet"),
 )
-GZIP = b"\x1f\x8b"
+GZIP, BZIP2 = b"\x1f\x8b", b"BZh"
 MARKS = (
     (b"\xef\xbb\xbf", "UTF-8"),
     (b"\xff\xfe\0\0", "UTF-32"),
@@ -53,8 +53,9 @@ def recognise(start: bytes, is_packed: bool = False) -> str | None:
         return None
     if kind := kind_seen(start):
         return kind
-    if start.startswith(GZIP) and not is_packed:
-        return "is compressed by gzip; give it a name that ends in .gz"
+    if not is_packed and start.startswith((GZIP, BZIP2)):
+        kind, ending = ("gzip", ".gz") if start.startswith(GZIP) else ("bzip2", ".bz2")
+        return f"is compressed by {kind}; give it a name that ends in {ending}"
     encoding = wide_encoding(start)
     return None if encoding is None else f"looks like {encoding}: set input.options.encoding: {encoding}"
 

@@ -20,9 +20,9 @@ from zipfile import BadZipFile
 import yaml
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.csv_options import THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
+from tclose_spark.io.input.csv_options import CURRENCIES, THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
 from tclose_spark.io.input.office_files import cells, read_by
-from tclose_spark.io.input.signatures import kind_seen, wide_encoding
+from tclose_spark.io.input.signatures import BZIP2, GZIP, kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.storage.folders import local_path
@@ -40,6 +40,8 @@ BELOW = re.compile(
     r"notes?|anmerkung(en)?|stand)\b"
 )
 """How a line below a table begins, some of whose other fields are empty."""
+PLAIN = re.compile(Numerals().pattern)
+DIGIT = re.compile("[0-9]")
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -79,7 +81,7 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
         return source
     if source.format == "excel":
         return _told(source, *_sheet(file, source), file, may_leave_out)
-    if not start or kind_seen(start):
+    if not start or kind_seen(start) or start.startswith((GZIP, BZIP2)):
         return source
     found = {}
     if not option_of(source, "encoding", "charset") and (encoding := _encoding(start)) != UTF_8:
@@ -139,7 +141,7 @@ def _first_file(source: Input) -> tuple[Path | None, bytes]:
 
 def _lines(content: bytes, encoding: str) -> list[str]:
     text = content.decode(encoding, errors="replace").removeprefix("\ufeff")
-    return [line.removesuffix("\r") for line in text.split("\n")]
+    return re.split("\r\n|\r|\n", text)
 
 
 def _encoding(start: bytes) -> str:
@@ -151,7 +153,8 @@ def _encoding(start: bytes) -> str:
     lost = text.count("\ufffd")
     if sum(sign > "\x7f" for sign in text) > 2 * lost or not lost:
         return UTF_8
-    return min(BYTES, key=lambda name: _odd_words(start.decode(name, errors="replace")))
+    names = BYTES if b"\n" in start else BYTES[::-1]  # lines of a Mac end with carriage returns
+    return min(names, key=lambda name: _odd_words(start.decode(name, errors="replace")))
 
 
 def _odd_words(text: str) -> int:
@@ -230,28 +233,43 @@ def _found(
         yield "sep", layout.separator
     if layout.quote != '"' and not option_of(source, "quote"):
         yield "quote", layout.quote
-    end = start if len(start) < PREFIX else b""
-    if not end and not is_packed(file):
-        with file.open("rb") as opened:
-            opened.seek(-TAIL, 2)
-            end = opened.read().partition(b"\n")[2]
-    last = [line for line in _lines(end, encoding) if line.strip()]
     if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
         told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
-    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last[-MOST_BELOW:]]))
+    last = _lines(_end_of(file, start), encoding)
+    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last if line.strip()][-MOST_BELOW:]))
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
         rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
-        numerals = _numerals([*zip(*rows, strict=True)], layout.separator)
-        if numerals is None:
-            told.get()(
-                f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
-                "input.options.thousands or decimal"
-            )
-        elif numerals != Numerals():
-            yield "decimal", numerals.decimal
-            if numerals.thousands:
-                yield "thousands", numerals.thousands
+        yield from _marks([*zip(*rows, strict=True)], layout.separator, file, source)
+
+
+def _end_of(file: Path, start: bytes) -> bytes:
+    """The last bytes of a file, from the beginning of a line on; nothing of a long one that is packed."""
+    if len(start) < PREFIX or is_packed(file):
+        return start if len(start) < PREFIX else b""
+    with file.open("rb") as opened:
+        opened.seek(-TAIL, 2)
+        return opened.read().partition(b"\n")[2]
+
+
+def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source: Input) -> Iterator[tuple[str, str]]:
+    """The currency and the marks of the numbers in these columns."""
+    given = option_of(source, "currency")
+    currency = given or next((one for one in CURRENCIES if _has_amounts(columns, one)), "")
+    if currency and not given:
+        yield "currency", currency
+    if currency:
+        columns = [[text.replace(currency, "") for text in column] for column in columns]
+    numerals = _numerals(columns, separator)
+    if numerals is None:
+        told.get()(
+            f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
+            "input.options.thousands or decimal"
+        )
+    elif numerals != Numerals():
+        yield "decimal", numerals.decimal
+        if numerals.thousands:
+            yield "thousands", numerals.thousands
 
 
 def _fields(line: str, layout: _Layout) -> list[str]:
@@ -263,7 +281,7 @@ def _fields(line: str, layout: _Layout) -> list[str]:
 def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
     """The lines above and below a table, if they are not given. last: some of the last lines.
 
-    A line below has another width and one text, or empty fields and a text that begins as a total or a note does.
+    A line below has another width and one text, or empty fields and begins as a total or a note does.
     """
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
@@ -271,7 +289,7 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
     for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
         texts = [text for text in fields if text.strip()]
         is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
-        is_total = (len(fields) != width or len(texts) < width) and any(map(BELOW.match, texts))
+        is_total = (len(fields) != width or len(texts) < width) and BELOW.match("".join(texts[:1])) is not None
         if width < 2 or not (is_note or is_total):
             break
         below += 1
@@ -279,27 +297,44 @@ def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iter
         yield "skip_footer", str(below)
 
 
-def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
-    """The marks with which all columns of numbers are numbers; None if they are ambiguous."""
-    forms = [Numerals(decimal, mark) for decimal in ",." for mark in ("", *THOUSANDS) if decimal != mark]
-    left, plain = {*forms}, re.compile(Numerals().pattern)
+def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:
+    """Whether all texts of a column are numbers with this currency."""
     for column in columns:
-        texts = {text.strip() for text in column if text.strip()}
-        if not texts or not all(map(NUMERAL.fullmatch, texts)):
-            continue
-        if all(map(plain.match, texts)):
-            if not all(re.match(Numerals(",", ".").pattern, text) for text in texts):
-                left -= {form for form in forms if form.thousands == "."}
-            continue
-        fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
-        if separator == "," and 2 * len([*filter(plain.match, texts)]) > len(texts):
-            continue  # a few texts among numbers
-        if len({*map(len, texts)}) == 1:  # such as telephone numbers
-            fits -= {form for form in fits if form.thousands.isspace()}
-        if fits:
-            left &= fits
+        texts = [text.strip() for text in column if text.strip()]
+        bare = [text.replace(currency, "", 1).strip() for text in texts]
+        if texts and all(currency in text and NUMERAL.fullmatch(one) for text, one in zip(texts, bare, strict=True)):
+            return True
+    return False
+
+
+def _numerals(columns: Sequence[Sequence[str]], separator: str) -> Numerals | None:
+    """The marks with which all columns of numbers are numbers; None if they are ambiguous. Points before three digits
+    are marks of thousands if other numbers have decimal commas.
+    """
+    decimals = ".," if separator == "," else ",."
+    forms = [Numerals(decimal, mark) for decimal in decimals for mark in ("", *THOUSANDS) if decimal != mark]
+    left, with_points = {*forms}, False
+    for column in columns:
+        filled = {text.strip() for text in column if text.strip()}
+        texts = {text for text in filled if DIGIT.search(text)}  # the others may be words for missing
+        if 2 * len(texts) > len(filled) and all(map(NUMERAL.fullmatch, texts)):
+            left &= _forms_of(texts, forms, separator)
+            with_points |= all(map(PLAIN.match, texts)) and any("." in text for text in texts)
     if len(left) == len(forms) or not left or left & {Numerals()}:
         return Numerals()
-    if len({form.decimal for form in left}) > 1 and separator == ",":
+    if any(form.decimal == "," for form in left) and any(form.thousands == "," for form in left):
         return None
-    return next(form for form in forms if form in left)
+    return min(left, key=lambda form: (with_points and form.thousands != ".", forms.index(form)))
+
+
+def _forms_of(texts: Collection[str], forms: Sequence[Numerals], separator: str) -> set[Numerals]:
+    """The forms that a column of numbers may have; all if it says nothing of them."""
+    if all(map(PLAIN.match, texts)):
+        grouped = all(re.match(Numerals(",", ".").pattern, text) for text in texts)
+        return {form for form in forms if grouped or form.thousands != "."}
+    if separator == "," and 2 * len([*filter(PLAIN.match, texts)]) > len(texts):
+        return {*forms}  # a few texts among numbers
+    fits = {form for form in forms if all(re.match(form.pattern, text) for text in texts)}
+    if len({*map(len, texts)}) == 1:  # such as telephone numbers
+        fits -= {form for form in fits if form.thousands.isspace()}
+    return fits or {*forms}

@@ -11,22 +11,11 @@ from typing import Any, get_args
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.files import is_missing
 from tclose_spark.io.tables.delta_log import LOGS
+from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.loading import resolve
-from tclose_spark.runfile.spec import Format, Input
+from tclose_spark.runfile.spec import Input
 
 FORMATS = get_args(Format)
-ENDINGS = {
-    "csv": (".csv", ".csv.gz", ".txt", ".tsv", ".tab", ".zip", ".gz"),
-    "parquet": (".parquet",),
-    "delta": (".delta",),
-    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    "stata": (".dta",),
-    "spss": (".sav", ".zsav", ".por"),
-    "sas": (".sas7bdat", ".xpt"),
-    "jsonl": (".jsonl", ".ndjson", ".json"),
-    "feather": (".feather", ".arrow"),
-    "orc": (".orc",),
-}
 
 
 def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Input:
@@ -70,10 +59,8 @@ def guess_format(path: str) -> str:
     >>> guess_format("people.CSV"), guess_format("s3://bucket/people"), guess_format("census.people")
     ('csv', 'delta', 'table')
     """
-    bare = path.rstrip("/").lower()
-    for kind, endings in ENDINGS.items():
-        if bare.endswith(endings):
-            return kind
+    if kind := format_of_name(path):
+        return kind
     if (Path(path) / LOGS).is_dir():
         return "delta"
     if Path(path).is_dir():

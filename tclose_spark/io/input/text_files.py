@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, cast
 
@@ -15,6 +16,7 @@ from tclose_spark.io.storage.stores import Place
 
 UTF_8 = "UTF-8"
 CHUNK = 1 << 18  # bytes that are decoded at once
+PACKERS: Mapping[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 LOST = "tclose_spark.lost"
 codecs.register_error(LOST, lambda error: ("\udcff", cast(UnicodeDecodeError, error).end))
 """How bytes are decoded that an encoding does not have: as a lone surrogate, which no valid UTF-8 holds either."""
@@ -22,7 +24,7 @@ codecs.register_error(LOST, lambda error: ("\udcff", cast(UnicodeDecodeError, er
 
 def is_packed(file: Place) -> bool:
     """Whether a file is compressed, by its name."""
-    return file.name.endswith(".gz") or is_zip(file.name)
+    return file.name.endswith((*PACKERS,)) or is_zip(file.name)
 
 
 def is_zip(name: str) -> bool:
@@ -50,7 +52,7 @@ def opened_lines(file: Place, encoding: str = UTF_8) -> Iterator[BinaryIO]:
         if is_zip(file.name):
             lines = stack.enter_context(_member(stack.enter_context(zipfile.ZipFile(lines)), file.name))
         elif is_packed(file):
-            lines = stack.enter_context(gzip.open(lines))
+            lines = stack.enter_context(PACKERS[file.name[file.name.rindex(".") :]](lines))
         yield lines if encoding == UTF_8 else cast(BinaryIO, io.BufferedReader(_Transcoded(lines, encoding), CHUNK))
 
 

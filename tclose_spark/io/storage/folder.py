@@ -90,7 +90,7 @@ class Folder(Protocol):
         ...
 
     def sibling(self, what: str) -> Any | None:
-        """A folder beside this one (see `replacing.beside`); None if this folder cannot be replaced as a whole."""
+        """A folder beside this one (`replacing.sibling_name`); None if this folder cannot be replaced as a whole."""
         ...
 
     def replace(self, new: Any) -> None:

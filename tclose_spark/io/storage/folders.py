@@ -17,7 +17,7 @@ from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.arrow import ArrowFolder
 from tclose_spark.io.storage.folder import Folder as Folder
 from tclose_spark.io.storage.folder import PlaceFolder
-from tclose_spark.io.storage.replacing import beside, replace_folder, restore_folder
+from tclose_spark.io.storage.replacing import replace_folder, restore_folder, sibling_name
 from tclose_spark.io.storage.stores import Place, StorePath
 from tclose_spark.runfile.loading import URI
 
@@ -131,7 +131,7 @@ class LocalFolder(PlaceFolder):
         above = next(path for path in root.parents if path.exists())
         if not self.moves_at_once or root.is_mount() or not os.access(above, os.W_OK):
             return None
-        return LocalFolder(str(root.with_name(beside(root.name, what))))
+        return LocalFolder(str(root.with_name(sibling_name(root.name, what))))
 
     def replace(self, new: LocalFolder) -> None:
         """See Folder. In one step where the system exchanges folders, as Linux does on its own file systems."""

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 from tclose_spark.errors import ConfigurationError, text_of
 from tclose_spark.io.spark.capabilities import java_of
 from tclose_spark.io.storage.moving import move_files
-from tclose_spark.io.storage.replacing import OLD, beside
+from tclose_spark.io.storage.replacing import OLD, sibling_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,7 +186,7 @@ class HadoopFolder:
 
     def _beside(self, what: str) -> HadoopFolder:
         above, _, name = self._root.rstrip("/").rpartition("/")
-        return HadoopFolder(f"{above}/{beside(name, what)}", self._spark)
+        return HadoopFolder(f"{above}/{sibling_name(name, what)}", self._spark)
 
     def _become(self, other: HadoopFolder) -> None:
         """Renames this folder. Raises OSError if the file system does not."""

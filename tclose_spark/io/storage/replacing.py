@@ -14,10 +14,10 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # of renameat2(2)
 NOT_KNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
-def beside(name: str, what: str) -> str:
+def sibling_name(name: str, what: str) -> str:
     """The hidden name, unlikely to clash, of a folder that is written beside another one.
 
-    >>> beside("public", NEW)
+    >>> sibling_name("public", NEW)
     '.public.tclose-new'
     """
     return f".{name}.tclose-{what}"
@@ -34,7 +34,7 @@ def replace_folder(place: Path, new: Path) -> None:
         return
     shutil.copystat(place, new)
     if not _exchange(new, place):
-        old = place.with_name(beside(place.name, OLD))
+        old = place.with_name(sibling_name(place.name, OLD))
         place.rename(old)
         new.rename(place)
         new = old
@@ -43,7 +43,7 @@ def replace_folder(place: Path, new: Path) -> None:
 
 def restore_folder(place: Path) -> None:
     """Puts back a folder that `replace_folder` had moved away, if its place is empty; otherwise removes it."""
-    old = place.with_name(beside(place.name, OLD))
+    old = place.with_name(sibling_name(place.name, OLD))
     if old.exists() and not place.exists():
         old.rename(place)
     elif old.exists():

@@ -12,7 +12,7 @@ from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
-from tclose_spark.table.people import PERSON
+from tclose_spark.table.people import HOUSEHOLD, PERSON
 
 SUPPRESSED = "suppressed"
 """The column of `linked` that marks suppressed rows."""
@@ -37,11 +37,11 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
         for key, column in listed:
             if column in names and column in attributes.inputs:
                 problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
-    person, weight = attributes.person, attributes.weight
+    weight = attributes.weight
     problems += _made_names(spec)
-    problems += (
-        [] if person is None else _unpublished_problems(schema, "person", person.column, "text, numbers or dates")
-    )
+    for role, one in (("person", attributes.person), ("household", attributes.household)):
+        if one is not None:
+            problems += _unpublished_problems(schema, role, one.column, "text, numbers or dates")
     if weight is not None and not weight.publish:
         problems += _unpublished_problems(schema, "weight", weight.column, "text or numbers")
     problems += _text_problems(schema, attributes)
@@ -57,6 +57,8 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
             yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
     if attributes.person is not None:
         yield "person", attributes.person.column
+    if attributes.household is not None:
+        yield "household", attributes.household.column
     if attributes.weight is not None:
         yield "weight", attributes.weight.column
 
@@ -131,7 +133,8 @@ def _wanted(quasi: QuasiIdentifier) -> tuple[Sequence[Callable[[pa.DataType], bo
     if quasi.calendar is not None:
         called, other = ("dates", "timestamp") if quasi.calendar == "date" else ("timestamps", "date")
         expected = f"{called}, or type: {other}, numeric or categorical"
-        return (TEMPORAL[quasi.calendar], pa.types.is_string), expected
+        written = (pa.types.is_string,) if quasi.date_format is None else (pa.types.is_string, pa.types.is_integer)
+        return (TEMPORAL[quasi.calendar], *written), expected
     if quasi.reads_numbers:
         return (*NUMERIC, pa.types.is_string), "numbers, or type: categorical"
     return None
@@ -157,6 +160,7 @@ def _made_names(spec: ReleaseSpec) -> Iterator[str]:
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
     made += [PERSON, SUPPRESSED] if attributes.person is not None else []
+    made += [HOUSEHOLD, SUPPRESSED] if attributes.household is not None else []
     made = list(dict.fromkeys(made))
     published = {name.lower(): name for name in attributes.published}
     lower = [name.lower() for name in made]

@@ -13,9 +13,9 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from tclose_spark.errors import GuaranteeError
@@ -122,22 +122,10 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
             continue
         ((kind, fields),) = action.items()
         kinds[kind] += 1
-        if kind == "add" and (
-            set(fields) != ADD
-            or fields["partitionValues"]
-            or unquote(fields["path"]).rpartition("/")[0] != inside
-            or fields["dataChange"] is not True
-            or not _is_time(fields["modificationTime"])
-        ):
-            yield f"{log} adds a file in an unusual way"
+        if kind in USUAL and not USUAL[kind].holds(fields, inside):
+            yield f"{log} {USUAL[kind].otherwise}"
         elif kind == "add" and fields["path"] in added:
             yield f"{log} adds {fields['path']} twice"
-        elif kind == "metaData" and not _is_plain(fields):
-            yield f"{log} says more of the table than its columns"
-        elif kind == "protocol" and not _is_known(fields):
-            yield f"{log} requires more of readers than a table of plain files does"
-        elif kind == "remove" and (set(fields) != REMOVE or not _is_time(fields["deletionTimestamp"])):
-            yield f"{log} removes a file in an unusual way"
         added |= {fields["path"]} if kind == "add" else set()
         removed |= {unquote(fields["path"])} if kind == "remove" else set()
     expected = Counter(metaData=1, protocol=1, remove=len(before))
@@ -149,7 +137,22 @@ def _log_problems(actions: Iterable[Any], log: str, before: set[str], inside: st
         yield f"{log} removes other files than those of the version before"
 
 
-def _is_plain(meta: Mapping[str, Any]) -> bool:
+def _is_addition(file: Mapping[str, Any], inside: str) -> bool:
+    """Whether these fields add a whole file of this folder."""
+    return (
+        set(file) == ADD
+        and not file["partitionValues"]
+        and unquote(file["path"]).rpartition("/")[0] == inside
+        and file["dataChange"] is True
+        and _is_time(file["modificationTime"])
+    )
+
+
+def _is_removal(file: Mapping[str, Any], inside: str) -> bool:
+    return set(file) == REMOVE and _is_time(file["deletionTimestamp"])
+
+
+def _is_plain(meta: Mapping[str, Any], inside: str) -> bool:
     """Whether the metadata of a table has its columns, and no partitions, comments or foreign settings."""
     try:
         fields = json.loads(meta["schemaString"])["fields"]
@@ -174,7 +177,7 @@ def _is_time(value: Any) -> bool:
     return type(value) is int and 0 <= value < LATEST
 
 
-def _is_known(protocol: Mapping[str, Any]) -> bool:
+def _is_known(protocol: Mapping[str, Any], inside: str) -> bool:
     features = {*protocol.get("readerFeatures", ()), *protocol.get("writerFeatures", ())}
     keys = {"minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"}
     return (
@@ -183,6 +186,21 @@ def _is_known(protocol: Mapping[str, Any]) -> bool:
         and protocol.get("minWriterVersion") in (2, 7)
         and features <= FEATURES
     )
+
+
+class _Usual(NamedTuple):
+    """What an action's fields are in a plain table. holds: of the fields, and the folder of the data files."""
+
+    holds: Callable[[Mapping[str, Any], str], bool]
+    otherwise: str
+
+
+USUAL = {
+    "add": _Usual(_is_addition, "adds a file in an unusual way"),
+    "metaData": _Usual(_is_plain, "says more of the table than its columns"),
+    "protocol": _Usual(_is_known, "requires more of readers than a table of plain files does"),
+    "remove": _Usual(_is_removal, "removes a file in an unusual way"),
+}
 
 
 def _file_problems(listed: Mapping[str, int], there: Mapping[str, int], logs: set[str], below: str) -> Iterator[str]:

@@ -34,6 +34,7 @@ COLUMNS = 1
 GROUP = {COLUMNS, 2, 3, 5, 6, 7}
 OFFSET, META, INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH = 2, 3, 4, 5, 6, 7
 CHUNK = {OFFSET, META}
+INDEXES = {INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH}
 LENGTH, DATA, DICTIONARY, STATISTICS = 7, 9, 11, 12
 COLUMN = {1, 2, 3, 4, 5, 6, LENGTH, DATA, DICTIONARY, 13, 16}
 """The fields of each structure that describe rows, by their number in parquet.thrift. The others are sorting columns,
@@ -100,32 +101,38 @@ def _problems(footer: bytes, end: Callable[[int], bytes], size: int, kinds: pa.S
     if [element[NAME].decode() for element in whole[SCHEMA][1:]] != kinds.names:
         yield OTHER_COLUMNS
     writer, groups = whole[CREATED_BY], whole.get(GROUPS, [])
-    places, figures = set[int](), set[int]()
-    if writer.startswith(SPARK):
-        places, figures = {INDEX_OFFSET, INDEX_LENGTH, BOUNDS_OFFSET, BOUNDS_LENGTH}, {STATISTICS}
+    by_spark = writer.startswith(SPARK)
     chunks = [chunk for group in groups for chunk in group[COLUMNS]]
     columns = [chunk[META] for chunk in chunks]
+
+    def is_padding(begin: int, stop: int) -> bool:  # to the blocks of HDFS
+        return by_spark and begin < stop and not any(end(size - begin)[: stop - begin])
+
     for structures, known, what in (
         ([whole], FILE, "file"),
         (whole[SCHEMA], ELEMENT, "schema"),
         (groups, GROUP, "row group"),
-        (chunks, CHUNK | places, "column"),
-        (columns, COLUMN | figures, "column's metadata"),
+        (chunks, CHUNK | (INDEXES if by_spark else set()), "column"),
+        (columns, COLUMN | ({STATISTICS} if by_spark else set()), "column's metadata"),
     ):
         for number in sorted({*chain.from_iterable(structures)} - known):
             yield f"field {number} of a {what}, such as statistics, an index, a filter or text"
     yield from _foreign_words(writer, [(pair[1], pair[2]) for pair in whole.get(WORDS, [])], kinds)
-    spans = [(column.get(DICTIONARY) or column[DATA], column[LENGTH]) for column in columns]
+    yield from _foreign_bytes(chunks, size - END_BYTES - len(footer), is_padding)
+    if any(column.get(STATISTICS) for column in columns):
+        yield from _false_statistics(pq.ParquetFile(pa.BufferReader(end(size))))
+
+
+def _foreign_bytes(chunks: Sequence[Fields], stop: int, is_padding: Callable[[int, int], bool]) -> Iterator[str]:
+    """The bytes up to a place that belong to no column, and are no padding."""
+    spans = [(chunk[META].get(DICTIONARY) or chunk[META][DATA], chunk[META][LENGTH]) for chunk in chunks]
     for at, length in ((INDEX_OFFSET, INDEX_LENGTH), (BOUNDS_OFFSET, BOUNDS_LENGTH)):
         spans += [(chunk[at], chunk[length]) for chunk in chunks if length in chunk]
     place = len(MAGIC)
-    for start, length in [*sorted(spans), (size - END_BYTES - len(footer), 0)]:
-        padded = writer.startswith(SPARK) and start > place  # to the blocks of HDFS
-        if start != place and not (padded and not any(end(size - place)[: start - place])):
+    for start, length in [*sorted(spans), (stop, 0)]:
+        if start != place and not is_padding(place, start):
             yield "bytes that belong to no column"
         place = start + length
-    if any(column.get(STATISTICS) for column in columns):
-        yield from _false_statistics(pq.ParquetFile(pa.BufferReader(end(size))))
 
 
 def _foreign_words(writer: bytes, words: Sequence[tuple[bytes, bytes]], kinds: pa.Schema) -> Iterator[str]:

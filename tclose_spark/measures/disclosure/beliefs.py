@@ -69,29 +69,31 @@ class KnownAttributeRecords:
     alone: IntArray
 
 
-def most_frequent(classes: Histograms) -> TopValues:
+def most_frequent(classes: Histograms, unknown: int | None = None) -> TopValues:
     """The most frequent value of each class, and the records of the second (Li et al. 2007, section 2).
 
     Ruling out the second value v leaves the fewest records beside r1, so no other single exclusion is worse. Ruling out
     the first leaves a belief of r2 / (s - r1), which is no larger: r1 (s - r1) - r2 (s - r2) = (r1 - r2) (s - r1 - r2)
-    >= 0.
+    >= 0. unknown: a value that counts for nothing.
     """
-    first, place = _largest(classes.counts, classes.starts)
-    others = classes.counts.copy()
+    others = np.where(classes.values == unknown, 0, classes.counts)
+    first, place = _largest(others, classes.starts)
     others[place] = 0
     return TopValues(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
 
 
-def skewness(table: IntArray, classes: Histograms) -> BeliefGain:
+def skewness(table: IntArray, classes: Histograms, unknown: int | None = None) -> BeliefGain:
     """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
     3).
 
     table: counts of the whole table by code, shape (m,); a class may have values that it lacks. Values that the class
         lacks gain nothing, and the others gain something in sum, so one of these gains most.
+    unknown: a value whose gain counts as 0.
     """
     bound = _bound(table, classes)
     expected = exact(np.repeat(classes.sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
-    largest, place = _largest(int(table.sum()) * exact(classes.counts, bound) - expected, classes.starts)
+    gains = np.where(classes.values == unknown, 0, int(table.sum()) * exact(classes.counts, bound) - expected)
+    largest, place = _largest(gains, classes.starts)
     value = classes.values[place]
     return BeliefGain(largest, value, value, np.zeros_like(value))
 
@@ -207,19 +209,23 @@ def similarity(distance: GroundDistance, classes: Histograms) -> BeliefGain:
     )
 
 
-def background_join(tuples: Histograms, known: IntArray, target: IntArray) -> KnownAttributeRecords:
+def background_join(
+    tuples: Histograms, known: IntArray, target: IntArray, unknown: int | None = None
+) -> KnownAttributeRecords:
     """What one sensitive attribute reveals about another in each class (background join attack, Weber 2.4).
 
     tuples: histograms over codes of tuples of sensitive values.
-    known, target: codes of both attributes in each tuple, shape (tuples,).
+    known, target: codes of both attributes in each tuple, shape (tuples,). unknown: a target that is none: nobody
+        guesses it, or is certain of it.
     """
     pairs, pair = np.unique(known * (np.int64(target.max()) + 1) + target, return_inverse=True)
     cells = Histograms.tally(tuples.owner, pair[tuples.values], tuples.counts, tuples.groups, len(pairs))
     owner, value = cells.owner, (pairs // (np.int64(target.max()) + 1))[cells.values]
     new = np.flatnonzero(np.concatenate([[True], (owner[1:] != owner[:-1]) | (value[1:] != value[:-1])]))
     records, targets = np.add.reduceat(cells.counts, new), np.diff(np.append(new, len(owner)))
-    guessed = np.maximum.reduceat(cells.counts, new)
-    sums = [guessed, np.where(targets == 1, records, 0), np.where(records == 1, records, 0)]
+    told = np.where((pairs % (np.int64(target.max()) + 1))[cells.values] == unknown, 0, cells.counts)
+    guessed = np.maximum.reduceat(told, new)
+    sums = [guessed, np.where(targets == 1, guessed, 0), np.where(records == 1, records, 0)]
     first = np.searchsorted(owner[new], np.arange(cells.groups))
     return KnownAttributeRecords(*(np.add.reduceat(part, first) for part in sums))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -80,12 +81,20 @@ class Risk:
     mean: the mean chance over all records.
     share: the share of records with a chance above a threshold.
     estimate: whether the figures depend on an estimate of the population.
+    exact: whether the maximum is exact, and not a double.
     """
 
+    exact: ClassVar[bool] = True
     maximum: Fraction
     mean: Fraction
     share: Fraction
     estimate: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON. An exact fraction is a text p/q beside a decimal."""
+        exact = {"maximum_exact": str(self.maximum)} if self.exact else {}
+        figures = {"maximum": float(self.maximum), **exact, "mean": float(self.mean), "share": float(self.share)}
+        return {**figures, "estimate": self.estimate}
 
 
 def prosecutor_risk(sizes: IntArray, classes: IntArray, threshold: Fraction) -> Risk:

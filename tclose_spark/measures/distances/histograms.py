@@ -68,6 +68,18 @@ class Histograms:
         entries = np.repeat(self.starts[groups] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Histograms(offsets, self.values[entries], self.counts[entries])
 
+    def without(self, code: int) -> tuple[Histograms, IntArray]:
+        """(the histograms without this value, of those that have others; which these are).
+
+        >>> made, some = Histograms.dense(np.array([[4, 0, 1], [0, 0, 2]])).without(2)
+        >>> made.counts.tolist(), some.tolist()
+        ([4], [0])
+        """
+        kept = self.values != code
+        left = np.add.reduceat(kept.astype(np.int64), self.starts)
+        some = np.flatnonzero(left)
+        return Histograms(np.append(0, np.cumsum(left[some])), self.values[kept], self.counts[kept]), some
+
     def total(self, domain: int) -> IntArray:
         """Records with each value in all histograms together, shape (domain,)."""
         counts = np.zeros(domain, dtype=np.int64)

@@ -1,7 +1,8 @@
 """Labels of ranges as people and tools write them. One grammar: words become signs, and FORMS lists their sequences.
 
 Signs: n a number, d a decade; < ≤ > ≥ ends, in symbols or in words (English, German, French, Spanish and Italian); t
-"to", - a dash, b "between", & "and", + "and over", _ "and under". Units, currencies and articles leave no sign.
+"to", - a dash or "a", b "between", & "and", + "and over", _ "and under". Units, currencies and articles leave no sign.
+A letter before a number is a code, as in `E10`.
 Accents, case, width and the kind of a dash or space do not matter.
 """
 
@@ -61,19 +62,22 @@ SIGNS = {
     r"starting (?:at|from)|"
     r"ab|seit|von|mindestens|a partir de|a partire da|au moins|depuis|al menos|por lo menos|como minimo|desde|almeno|"
     r"da|dal|dai|>=|=>|[≥⩾≧]",
-    "<": r"(?:just )?under|below|(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
+    "<": r"(?:just )?under|below|pre-?(?= ?[0-9])|"
+    r"(?:less|fewer|lower|smaller|younger|earlier) than|before|prior to|unter|vor|sotto|"
     r"avant|(?:weniger|junger|juenger|kleiner|moins|menos|menor|menores|meno|minore|minori|antes|prima|inferieur|"
     rf"inferior|inferiore){THAN}|<",
-    ">": r"(?:just )?over|above|(?:more|greater|higher|larger|older|later) than|after|exceeding|uber|ueber|nach|oltre|"
+    ">": r"(?:just )?over|above|post-?(?= ?[0-9])|"
+    r"(?:more|greater|higher|larger|older|later) than|after|exceeding|uber|ueber|nach|oltre|"
     r"apres|sopra|(?:mehr|alter|aelter|grosser|plus|mas|mayor|mayores|piu|maggiore|maggiori|despues|dopo|superieur|"
     rf"superior|superiore){THAN}|>",
     "b": "between|zwischen|entre|tra|fra",
-    "t": r"to|through|thru|until|till|up to|bis zu|bis|jusqu'(?:a|au|en)|hasta|fino (?:a|al|ai)|a|au|al|ai|\.\.\.?|~",
+    "t": r"to|through|thru|until|till|up to|bis zu|bis|jusqu'(?:a|au|en)|hasta|fino (?:a|al|ai)",
+    "-": r"a|au|al|ai|\.\.\.?|~",
     "&": rf"{AND}|but|aber|[,;]",
 }
 TIMES = {
-    "year": r"years?|yrs?|y/?o|jahre?n?|annees?|ans?|anos?|anni|anno",
-    "month": r"months?|mos?|monate?n?|mois|mes|meses|mes[ei]",
+    "year": r"years?|yrs?|y/?o|jahre?n?|annees?|ans?|anos?|anni|anno|jaar|jaren",
+    "month": r"months?|mos?|monate?n?|mois|mes|meses|mes[ei]|maand(?:en)?",
     "week": r"weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]",
     "day": r"days?|tage?n?|jours?|dias?|giorn[oi]",
 }
@@ -86,6 +90,12 @@ BESIDE = (
 NUMBER = r"[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*"
 FACTORS = {"k|tsd|thousand|tausend|mille?|mila": 1_000, "mio|mn|million(?:s|en|es)?|millones|milioni": 1_000_000}
 
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+SPELLED = re.compile(rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?|({'|'.join(ONES[::-1])}))\b")
+"""Numbers below a hundred in English words."""
+
 
 def _word(words: str) -> str:
     return rf"(?:(?<![a-z])(?=[a-z])|(?![a-z]))(?:{words})(?:(?<![a-z])|(?![a-z]))"
@@ -95,6 +105,7 @@ TOKEN = re.compile(
     "|".join(
         [
             r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.]+z?)?(?![0-9]))",
+            r"(?P<code>(?<![a-z0-9])[a-z](?=-?[0-9]))",
             r"(?P<decade>[0-9]{0,14}0)(?:'?s|er)(?![a-z])",
             rf"(?P<number>{NUMBER}|\+?(?:inf(?:inity)?(?![a-z])|∞))",
             *(rf"(?P<s{place}>{_word(words)})" for place, words in enumerate(SIGNS.values())),
@@ -110,13 +121,18 @@ LOCAL = re.compile(
     r"meno|piu|oltre|anni|tra)(?![a-z])"
 )
 """Words of languages that write decimals with a comma."""
+DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 GROUPED = re.compile(r"[1-9][0-9]{0,2}([,.])[0-9]{3}(?:\1[0-9]{3})*")
 LOOKS = re.compile(
     r".+\*|\*+[^*]|[0-9]+[x#?_•]+$|[\[\](].*[,;].*[\[\])]$|[0-9]+_[0-9]+$|.*[\[(] ?[0-9.]* ?[,;] ?[0-9.]* ?[\])]"
 )
+CODES = re.compile(r"([a-z])[0-9]{2}-[a-z][0-9]{2}|([a-z]{1,3})[0-9]+-\2[0-9]+")
+"""Ranges of codes, such as those of diagnoses."""
+VALUE = re.compile(r"[a-z][0-9].*|[0-9]{5}-[0-9]{4}")
+"""Codes that are no ranges, such as E10.4 and a zip code of nine digits."""
 LOOKS_SIGNED = re.compile(r".*[<≤>≥_b][?-]*[nd]|.*[nd][+_]|\??n[-t]n\??$|d$")
 REDACTED = re.compile(
-    r"([^\w\s])\1{2,}|\*+|x{2,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
+    r"([-#?.=~/])\1{2,}|\*+|x{3,}|[_█•]{2,}|redacted|masked|suppressed|anonymi[sz](?:ed|iert)|removed|deleted|hidden|"
     r"withheld|confidential|generali[sz]ed|undisclosed|not disclosed|geschwarzt|entfernt|geloscht|vertraulich|"
     r"unkenntlich|maskiert|masquee?|"
     r"supprimee?|anonymisee?|confidentiel(?:le)?|ocult[oa]|suprimid[oa]|anonimizad[oa]|eliminad[oa]|"
@@ -209,8 +225,10 @@ def looks_generalized(label: str) -> bool:
     ['476**', '20-29', 'Over 80 or so', '[a, b]']
     """
     text = _folded(label[: LONGEST + 1])
-    if LOOKS.match(text):
+    if LOOKS.match(text) or CODES.fullmatch(text):
         return True
+    if VALUE.fullmatch(text):
+        return False
     signs = _signs(text).signs
     return LOOKS_SIGNED.match(signs) is not None and not re.fullmatch("n[<>≤≥]n", signs)
 
@@ -251,6 +269,11 @@ def _normal(label: str) -> str | None:
     text = _folded(label)
     if years := YEARS.match(text):
         return _years(*years.groups())
+    if VALUE.fullmatch(text):
+        return None
+    digits = SPELLED.sub(_spelled, text)
+    if digits != text and not digits.isdecimal():  # a value stays one
+        text = digits
     brackets = BRACKETS.match(text)
     if brackets is None:
         return _by_form(text)
@@ -265,6 +288,12 @@ def _normal(label: str) -> str | None:
         return None
     texts = [point[2] for point in points if point]
     return f"{']' if texts[0] == '-inf' else first}{texts[0]}, {texts[1]}{'[' if texts[1] == 'inf' else last}"
+
+
+def _spelled(number: re.Match[str]) -> str:
+    """A number in words as digits."""
+    tens, one, other = number.groups()
+    return str(ONES.index(other) if other else 10 * (TENS.index(tens) + 2) + (ONES.index(one) if one else 0))
 
 
 def _ends(inner: str) -> list[tuple[str, str]] | None:
@@ -341,7 +370,12 @@ def _tidy(signs: str, units: int) -> str:
 
 
 def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
-    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k."""
+    """The numbers by thousands or millions. Those of the last one are also those of a smaller one before: 10-20k.
+
+    With a date or `1.2.3` among them, all are as they are.
+    """
+    if not all(map(DECIMAL.fullmatch, numbers)):
+        factors = [1] * len(numbers)
     for number, factor in zip(numbers, factors, strict=True):
         if len(numbers) == 2 and factor == 1 < factors[1] and float(number) <= float(numbers[1]):
             factor = factors[1]

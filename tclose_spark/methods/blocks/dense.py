@@ -53,9 +53,9 @@ class Dense:
         for a in counted.sensitive:
             key = f"attributes.sensitive_attributes.{a.name}.l"
             present = sum(n > 0 for n in a.domain.counts)
-            if a.needs.least_values > present:
+            if a.needs.least_of_all > present:
                 what = "has" if counted is self.attributes else "over people, with one row each, has"
-                least = a.needs.least_values
+                least = a.needs.least_of_all
                 raise UnreachableError(f"{key}.distinct is {least}, but the whole table {what} {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
@@ -86,7 +86,7 @@ class Dense:
             heights=np.array([len(tree) for tree in trees], dtype=np.int64),
             rows=int(self.attributes.rows),
             k=int(self.k),
-            distinct=np.array([a.needs.least_values for a in sensitive], dtype=np.int64),
+            distinct=np.array([a.needs.least_of_all for a in sensitive], dtype=np.int64),
             limits=exact_limits(
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
@@ -95,6 +95,8 @@ class Dense:
             weight=np.zeros(0, dtype=np.int64),
             most=np.zeros(0),
             shares=np.zeros((0, 0)),
+            household=np.zeros(0, dtype=np.int64),
+            households=0,
         )
         return plain if self.attributes.people is None else self._of_people(plain, self.attributes.people)
 
@@ -120,8 +122,14 @@ class Dense:
         margin = MARGIN + (2 / people.share.min() + plain.domains.max()) / ONE  # weights and expected ones are rounded
         for a in self.attributes.sensitive if plain.caps.size else ():
             shares[a.column, : len(a.domain.values)] = of_people.largest_shares(a, margin)
+        tables = tables.reshape(-1, plain.tables.shape[1])
+        if people.household is not None:
+            whole = np.zeros((1, tables.shape[1]), dtype=np.int64)
+            whole[0, 0] = rows @ people.household
+            tables = np.concatenate([tables, whole])
+            plain = plain._replace(household=people.household, households=people.least_household_units)
         return plain._replace(
-            tables=tables.reshape(-1, plain.tables.shape[1]),
+            tables=tables,
             first=np.ascontiguousarray(people.first),
             weight=weight,
             most=np.array([np.inf if a.t is None else float(a.t) - margin for a in self.attributes.sensitive]),
@@ -143,7 +151,7 @@ class Dense:
             values = np.zeros(len(a.domain.counts), dtype=np.int64)
             np.add.at(values, self.attributes.cells[:, a.column], cells)
             of_one = Histograms.dense(values[None, :])
-            if np.count_nonzero(values) < a.needs.least_values:
+            if np.count_nonzero(values) < a.needs.least_of_all:
                 return False
             if not a.needs.are_capped(of_one, self.attributes.likened_table(a))[0]:
                 return False

@@ -115,6 +115,8 @@ def people_hold(counts: IntArray, requirement: Requirement, excess: IntArray) ->
         people += counts[attributes, value]
     if people < requirement.k:
         return False
+    if len(requirement.household) > 0 and counts[3 * attributes, 0] < requirement.households:
+        return False
     for attribute in range(attributes):
         if not distinct_holds(attribute, counts[attributes + attribute], requirement):
             return False
@@ -193,3 +195,5 @@ def add_cell(counts: IntArray, cell: int, rows: int, requirement: Requirement) -
         for attribute in range(attributes):
             counts[attributes + attribute, codes[cell, attribute]] += rows * first
             counts[2 * attributes + attribute, codes[cell, attribute]] += rows * weight
+        if len(requirement.household) > 0:
+            counts[3 * attributes, 0] += rows * requirement.household[cell]

@@ -12,7 +12,7 @@ import numpy as np
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.routing_tree import RoutingTree
-from tclose_spark.methods.method import ClassAssignment
+from tclose_spark.methods.method import ClassAssignment, PlanReport
 from tclose_spark.table.arrays import IntArray, in_order
 from tclose_spark.table.rows import Rows
 
@@ -104,6 +104,13 @@ class BlockLayout:
             measured.append(figures_here)
         return ClassAssignment(
             here=np.arange(len(rows)), classes=classes, blocks=len(measured), figures=together(measured, figures)
+        )
+
+    def report(self, note: str) -> PlanReport:
+        """The report of a plan with this layout. note: what to say after the number and size of its blocks."""
+        return PlanReport(
+            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": self.merges},
+            note=f"blocks: {self.blocks:,} of up to {int(self.block_rows.max()):,} rows, {note}",
         )
 
     def to_json(self) -> dict[str, Any]:

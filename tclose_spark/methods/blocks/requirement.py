@@ -30,7 +30,8 @@ class Requirement(NamedTuple):
     caps. If people are counted (see `methods.people`): at least k people, each distinct l over
     people, each t and each cap over people too.
 
-    Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people.
+    Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people. If
+    households are counted, one more row begins with what the rows weigh of them.
     """
 
     codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
@@ -56,6 +57,10 @@ class Requirement(NamedTuple):
     most: FloatArray  # the largest distance over people, below t by what rounding changes, shape (attributes,)
     # The largest share of each value over people, likewise, shape (attributes, largest domain); (0, 0) without a cap.
     shares: FloatArray
+    # If households are counted, otherwise empty and 0: what a row weighs of its household (see `CellPeople`), shape
+    # (cells,), and what those of a class weigh at least.
+    household: IntArray
+    households: int
 
 
 def metrics_of(requirement: Requirement) -> NDArray[np.int8]:

@@ -73,9 +73,9 @@ class PeopleTreePlan(BlocksPlan):
         """(the row that stands for each unit, the unit of each row)."""
         people = self.layout.dense.attributes.people
         assert people is not None
-        assert block.person is not None
         if not people.together:
             return np.arange(len(block.cell)), np.arange(len(block.cell))
+        assert block.person is not None
         first = np.flatnonzero(people.first[block.cell])
         unit = np.empty(len(first), dtype=np.int64)
         unit[block.person[first]] = np.arange(len(first))
@@ -89,11 +89,7 @@ class PeopleTreePlan(BlocksPlan):
         return self.layout.to_json()
 
     def report(self) -> PlanReport:
-        layout = self.layout
-        return PlanReport(
-            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
-            note=f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, tasks: {self.tasks:,}",
-        )
+        return self.layout.report(f"tasks: {self.tasks:,}")
 
 
 def make_plan(given: PlanningInput) -> PeopleTreePlan:

@@ -64,14 +64,9 @@ class ClosenessTreePlan(BlocksPlan):
         return {"merges": layout.pop("merges"), "growth": growth, **layout}
 
     def report(self) -> PlanReport:
-        layout = self.layout
-        return PlanReport(
-            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
-            note=(
-                f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, tasks: {self.tasks:,} "
-                f"(leaves of the tree on the sample: {layout.tree.splits.leaves:,}; merged because they failed the "
-                f"requirement on full counts: {layout.merges:,})"
-            ),
+        return self.layout.report(
+            f"tasks: {self.tasks:,} (leaves of the tree on the sample: {self.layout.tree.splits.leaves:,}; merged "
+            f"because they failed the requirement on full counts: {self.layout.merges:,})"
         )
 
     @staticmethod

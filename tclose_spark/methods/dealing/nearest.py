@@ -7,10 +7,12 @@ a class searches only a block of classes (on Adult, blocks of 200 classes lose l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tclose_spark.kernels import kernel
+from tclose_spark.kernels.structures import structure
 from tclose_spark.kernels.widths import LabelWidths, width
 from tclose_spark.methods.dealing.locality import Locality, deal_sample, sort_by_content
 from tclose_spark.methods.dealing.stacks import Stack
@@ -53,24 +55,23 @@ def exchange_nearest(part: IntArray, classes: IntArray, seeds: IntArray, quasi: 
     parts, dense = np.unique(part, return_inverse=True)
     owner, inverse = np.unique(classes, return_inverse=True)
     wanted, need = np.unique(inverse * len(parts) + dense, return_counts=True)
-    class_of = np.full(len(part), -1, dtype=np.int64)
-    _generate(
-        np.searchsorted(dense, np.arange(len(parts) + 1)),
-        np.arange(len(part)),
-        np.bincount(dense),
-        seeds,
-        dense,
-        np.searchsorted(wanted // len(parts), np.arange(len(owner) + 1)),
-        wanted % len(parts),
-        need,
-        quasi,
-        widths,
-        np.empty(widths.place.shape),
-        np.empty(len(part)),
-        np.empty(len(part), dtype=np.int64),
-        class_of,
+    block = _Block(
+        starts=np.searchsorted(dense, np.arange(len(parts) + 1)),
+        rows=np.arange(len(part)),
+        left=np.bincount(dense),
+        order=seeds,
+        part=dense,
+        needs=np.searchsorted(wanted // len(parts), np.arange(len(owner) + 1)),
+        wanted=wanted % len(parts),
+        need=need,
+        quasi=quasi,
+        class_of=np.full(len(part), -1, dtype=np.int64),
+        apart=np.empty(widths.place.shape),
+        near=np.empty(len(part)),
+        chosen=np.empty(len(part), dtype=np.int64),
     )
-    chosen: IntArray = owner[class_of]
+    _generate(block, widths)
+    chosen: IntArray = owner[block.class_of]
     return chosen
 
 
@@ -105,72 +106,102 @@ def keep_near(far: float, row: int, held: int, many: int, near: FloatArray, chos
     return min(held + 1, many)
 
 
-@kernel
-def _generate(
-    starts: IntArray,
-    rows: IntArray,
-    left: IntArray,
-    order: IntArray,
-    part: IntArray,
-    needs: IntArray,
-    wanted: IntArray,
-    need: IntArray,
-    quasi: Codes,
-    widths: LabelWidths,
-    apart: FloatArray,
-    near: NDArray[np.float64],
-    chosen: IntArray,
-    class_of: IntArray,
-) -> None:
-    """Fills `class_of`, the class of each row of a block.
+@structure
+class _Block(NamedTuple):
+    """The rows of a block, and what its classes need.
 
     rows: the rows that are left of part p are rows[starts[p] : starts[p] + left[p]]. order: the rows by their keys.
-    Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1]. apart: room for how far each code
-    of a quasi-identifier is from that of the row which begins a class, asked for once where codes are fewer than rows.
+    part: of each row. Class c needs need[i] rows of part wanted[i], for i from needs[c] to needs[c + 1].
+    class_of: of each row, -1 for none yet.
+    apart: room for how far each code of a quasi-identifier is from that of the row which begins a class, asked for once
+        where codes are fewer than rows.
     near, chosen: room for how far the nearest rows of a part are, and for these rows.
+    """
+
+    starts: IntArray
+    rows: IntArray
+    left: IntArray
+    order: IntArray
+    part: IntArray
+    needs: IntArray
+    wanted: IntArray
+    need: IntArray
+    quasi: Codes
+    class_of: IntArray
+    apart: FloatArray
+    near: FloatArray
+    chosen: IntArray
+
+
+@kernel
+def _generate(block: _Block, widths: LabelWidths) -> None:
+    """Fills `class_of`, the class of each row of a block.
 
     Invariant: every row of `rows` has no class yet, and those left of each part are as many as the classes to come
     need. Those before `begun` in the order all have one.
     """
     begun = 0
-    for c in range(len(needs) - 1):
-        while begun < len(order) and class_of[order[begun]] >= 0:
+    for c in range(len(block.needs) - 1):
+        while begun < len(block.order) and block.class_of[block.order[begun]] >= 0:
             begun += 1
-        centre = -1
-        for place in range(begun, len(order)):
-            row = order[place]
-            if class_of[row] < 0:
-                for i in range(needs[c], needs[c + 1]):
-                    if wanted[i] == part[row]:
-                        centre = row
-                if centre >= 0:
-                    break
+        centre = _first_left(block, c, begun)
+        _measure_apart(block, centre, widths)
+        for i in range(block.needs[c], block.needs[c + 1]):
+            start, left = block.starts[block.wanted[i]], block.left[block.wanted[i]]
+            if block.need[i] == left:  # the last class of a part takes what is left
+                for at in range(start, start + left):
+                    block.class_of[block.rows[at]] = c
+            else:
+                _take_nearest(block, c, i, centre, widths)
+            block.left[block.wanted[i]] -= block.need[i]
+
+
+@kernel
+def _first_left(block: _Block, c: int, begun: int) -> int:
+    """The first row without a class, from a place in the order on, of a part that class c needs; -1 if none is."""
+    order, part, wanted, class_of = block.order, block.part, block.wanted, block.class_of
+    first, last = block.needs[c], block.needs[c + 1]
+    for place in range(begun, len(order)):
+        row: int = order[place]
+        if class_of[row] < 0:
+            for i in range(first, last):
+                if wanted[i] == part[row]:
+                    return row
+    return -1
+
+
+@kernel
+def _measure_apart(block: _Block, centre: int, widths: LabelWidths) -> None:
+    """Fills `apart`."""
+    for j in range(block.quasi.shape[1]):
+        if widths.domains[j] < len(block.part):
+            b = block.quasi[centre, j]
+            for a in range(widths.domains[j]):
+                block.apart[j, a] = width(j, min(a, b), max(a, b), widths)
+
+
+@kernel
+def _take_nearest(block: _Block, c: int, i: int, centre: int, widths: LabelWidths) -> None:
+    """Gives class c the need[i] rows of part wanted[i] that are nearest to the row `centre`, itself first, and removes
+    them from `rows`.
+    """
+    quasi, rows, class_of, n = block.quasi, block.rows, block.class_of, len(block.part)
+    apart, near, chosen = block.apart, block.near, block.chosen
+    start, many, held = block.starts[block.wanted[i]], block.need[i], 0
+    end = start + block.left[block.wanted[i]]
+    for at in range(start, end):
+        row = rows[at]
+        far = -1.0 if row == centre else 0.0
         for j in range(quasi.shape[1]):
-            if widths.domains[j] < len(part):
-                b = quasi[centre, j]
-                for a in range(widths.domains[j]):
-                    apart[j, a] = width(j, min(a, b), max(a, b), widths)
-        for i in range(needs[c], needs[c + 1]):
-            start, many, held = starts[wanted[i]], need[i], 0
-            if many == left[wanted[i]]:  # the last class of a part takes what is left
-                for at in range(start, start + many):
-                    class_of[rows[at]] = c
-                left[wanted[i]] = 0
-                continue
-            for at in range(start, start + left[wanted[i]]):
-                row = rows[at]
-                far = -1.0 if row == centre else 0.0
-                for j in range(quasi.shape[1]):
-                    a, b = quasi[row, j], quasi[centre, j]
-                    far += apart[j, a] if widths.domains[j] < len(part) else width(j, min(a, b), max(a, b), widths)
-                    if held == many and far >= near[held - 1]:
-                        break
-                held = keep_near(far, row, held, many, near, chosen)
-            for slot in range(many):
-                class_of[chosen[slot]] = c
-            kept = start
-            for at in range(start, start + left[wanted[i]]):
-                if class_of[rows[at]] < 0:
-                    rows[kept] = rows[at]
-                    kept += 1
-            left[wanted[i]] -= many
+            a, b = quasi[row, j], quasi[centre, j]
+            far += apart[j, a] if widths.domains[j] < n else width(j, min(a, b), max(a, b), widths)
+            if held == many and far >= near[held - 1]:
+                break
+        held = keep_near(far, row, held, many, near, chosen)
+    for slot in range(many):
+        class_of[chosen[slot]] = c
+    kept = start
+    for at in range(start, end):
+        if class_of[rows[at]] < 0:
+            rows[kept] = rows[at]
+            kept += 1

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from tclose_spark.runfile.aggregates import Aggregate, Representative
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings
+from tclose_spark.runfile.section import also
 
 DIGITS = 2
 
@@ -31,7 +32,7 @@ class Microaggregation(MethodSettings):
     """Of algorithm 3, for a t of several attributes: buckets of tuples of sensitive values. first_component: in the
     order of their first principal component; clusters: around tuples that are far from each other.
     """
-    representative: Representative | None = None
+    representative: Representative | None = Field(None, validation_alias=also("representative", "aggregate"))
     """What a class publishes in place of labels that cover its values: their mean, lower median, or most frequent
     value; of categories without a known order always the last.
     """
@@ -42,7 +43,9 @@ class Microaggregation(MethodSettings):
     @classmethod
     def _rounded(cls, value: Any) -> Any:
         """Fills in the digits of a mean, so that the certificate records them."""
-        means = isinstance(value, Mapping) and value.get("representative") == "mean" and value.get("digits") is None
+        if not isinstance(value, Mapping) or value.get("digits") is not None:
+            return value
+        means = "mean" in (value.get("representative"), value.get("aggregate"))
         return {**value, "digits": DIGITS} if means else value
 
     def aggregate_of(self, quasi: QuasiIdentifier) -> Aggregate | None:

@@ -52,14 +52,9 @@ class RegionPlan(BlocksPlan):
         return self.layout.to_json()
 
     def report(self) -> PlanReport:
-        layout = self.layout
-        return PlanReport(
-            figures={"blocks": self.blocks, "tasks": self.tasks, "merges": layout.merges},
-            note=(
-                f"blocks: {self.blocks:,} of up to {int(layout.block_rows.max()):,} rows, which tasks divide into "
-                f"regions, tasks: {self.tasks:,} (splits of the sample that were undone because a side failed the "
-                f"requirement on full counts: {layout.merges:,})"
-            ),
+        return self.layout.report(
+            f"which tasks divide into regions, tasks: {self.tasks:,} (splits of the sample that were undone because a "
+            f"side failed the requirement on full counts: {self.layout.merges:,})"
         )
 
     @staticmethod

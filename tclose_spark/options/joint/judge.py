@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tclose_spark.checks.classes.class_table import RequiredMeasure
-from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, growing_tuples, joint_attributes
+from tclose_spark.checks.classes.tuples import TupleCloseness, count_alone, joint_attributes, prefix_tuples
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judgeable
 from tclose_spark.checks.release_figures import reached
 from tclose_spark.measures.distances.least import least_distance
@@ -19,7 +19,7 @@ class JointJudge(ReleaseJudge):
     Blocks that are published apart have no tuples.
     """
 
-    growing: list[TupleCloseness]
+    prefixes: list[TupleCloseness]
     alone: list[dict[str, object]]
 
     def attributes(self, release: JudgedRelease) -> list[JudgedAttribute]:
@@ -28,8 +28,8 @@ class JointJudge(ReleaseJudge):
 
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
         counts = None if self.spec.release.together else release.tuple_counts
-        self.growing = growing_tuples(counts, release.attributes)
-        return [*self.growing]
+        self.prefixes = prefix_tuples(counts, release.attributes)
+        return [*self.prefixes]
 
     def measure(self, release: JudgedRelease) -> None:
         together, labels = self.spec.release.together, len(release.labels)
@@ -41,9 +41,9 @@ class JointJudge(ReleaseJudge):
         """
         if self.spec.privacy.joint:
             figures["joint"] = {a.name: reached(release.figures, a) for a in release.more_attributes}
-        if self.growing:
+        if self.prefixes:
             figures["tuples"] = []
-        for one in self.growing:
+        for one in self.prefixes:
             found = release.figures.of(one.criterion.measure, one.criterion.attribute)
             assert found is not None
             least = str(least_distance(one.counts, found.size or 1))

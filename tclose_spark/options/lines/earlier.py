@@ -13,7 +13,8 @@ from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
 from tclose_spark.errors import ConfigurationError
-from tclose_spark.io.run import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR, Run
+from tclose_spark.io.output_folders import ATOMS, CERTIFICATE, HISTORY, PEOPLE, RECORDS, STATE, SUCCESSOR
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder, open_folder
 from tclose_spark.io.storage.integrity import Digests
 from tclose_spark.options.lines.published_atoms import published_atoms

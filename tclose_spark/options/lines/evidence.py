@@ -12,7 +12,8 @@ from tclose_spark.engine.exports import fingerprint_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, read_delta, schema_of, select
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import HISTORY, PEOPLE, RECORDS, Run
+from tclose_spark.io.output_folders import HISTORY, PEOPLE, RECORDS
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.io.tables.check_columns import SUPPRESSED

@@ -7,14 +7,14 @@ from typing import Any
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.written import RunFiles, WrittenRelease
-from tclose_spark.io.run import ATOMS
+from tclose_spark.io.output_folders import ATOMS
 from tclose_spark.options.lines.atoms import JudgedLine, Line, judge_line
 from tclose_spark.options.lines.evidence import require_earlier_versions, require_history, require_records
 from tclose_spark.options.people.judge import PeopleJudge
 
 
 class LinesJudge(ReleaseJudge):
-    """line: the earlier releases; None for the first of a line. judged: once it is."""
+    """line: the earlier releases that the run recorded; None if there are none. judged: once it is."""
 
     line: Line | None = None
     judged: JudgedLine | None = None

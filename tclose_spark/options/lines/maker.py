@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.tables import read_delta, write_delta
-from tclose_spark.io.run import ATOMS, PEOPLE, RECORDS, Run
+from tclose_spark.io.output_folders import ATOMS, PEOPLE, RECORDS
+from tclose_spark.io.run import Run
 from tclose_spark.io.tables.versions import prepend_versions
 from tclose_spark.options.lines.earlier import earlier_release
 from tclose_spark.options.lines.published_atoms import published_atoms, with_newcomers

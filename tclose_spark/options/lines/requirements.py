@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.errors import ConfigurationError, InputError, SameInputError, UnreachableError
-from tclose_spark.io.run import ATOMS, HISTORY, PEOPLE, RECORDS, SECRET_VARIABLE, Run, secret_from_environment
+from tclose_spark.io.output_folders import ATOMS, HISTORY, PEOPLE, RECORDS
+from tclose_spark.io.run import Run
+from tclose_spark.io.run_secret import SECRET_VARIABLE, secret_from_environment
 from tclose_spark.io.storage.folders import Folder
 from tclose_spark.io.storage.integrity import differences, digests
 from tclose_spark.requirements.wording import stricter

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tclose_spark.io.run import HISTORY
+from tclose_spark.io.output_folders import HISTORY
 from tclose_spark.report.line import history_entry
 from tclose_spark.report.option_words import Certificate, Certified, Lines, OptionWords
 

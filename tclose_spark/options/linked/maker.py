@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Session
-from tclose_spark.io.run import LINKED, Run
+from tclose_spark.io.output_folders import LINKED
+from tclose_spark.io.run import Run
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.options.linked.linked_sample import LinkedSample
 from tclose_spark.runfile.release_form import RELEASE

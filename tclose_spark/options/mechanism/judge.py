@@ -9,7 +9,8 @@ from typing import Any
 from tclose_spark.checks.judged_release import ReleaseJudge
 from tclose_spark.checks.written import RunFiles
 from tclose_spark.errors import GuaranteeError
-from tclose_spark.io.run import MINIMALITY, Run
+from tclose_spark.io.output_folders import MINIMALITY
+from tclose_spark.io.run import Run
 from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.options.mechanism.notes import extreme_aggregates_notes, mechanism_found, mechanism_notes
 

@@ -13,7 +13,7 @@ from tclose_spark.checks.release_figures import reached
 from tclose_spark.checks.released_people import ReleasedPeople, released_people
 from tclose_spark.checks.written import WrittenRelease
 from tclose_spark.engine.protocol import Table
-from tclose_spark.io.run import PEOPLE
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.runfile.people import Person

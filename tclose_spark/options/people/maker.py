@@ -7,33 +7,40 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.io.run import PEOPLE
+from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import ReleaseMaker, Tables, TaskPart
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.people import PERSON
-
-ROWS, DIGEST = "people_rows", "people_digest"
+from tclose_spark.table.rows import Rows
 
 
 class PeopleMaker(ReleaseMaker):
-    """PEOPLE has every row: the released columns, PERSON, and SUPPRESSED."""
+    """The table PEOPLE has every row: the released columns, PERSON, and SUPPRESSED. Households are written likewise.
 
-    sums = (ROWS, DIGEST)
+    table: its name. owner: the column of whose a row is.
+    """
+
+    table, owner = PEOPLE, PERSON
+    sums = ("people_rows", "people_digest")
+
+    def owners(self, rows: Rows) -> pa.Array:
+        """Whose each row is."""
+        return pa.array(rows.person)
 
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
-        return {**tables, PEOPLE: pa.schema([*tables[RELEASE], (PERSON, pa.int64()), (SUPPRESSED, pa.bool_())])}
+        return {**tables, self.table: pa.schema([*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())])}
 
     def keys(self, part: TaskPart) -> list[pa.Array]:
-        return [pa.array(part.rows.person)]
+        return [self.owners(part.rows)]
 
     def tables(self, part: TaskPart, made: Tables) -> None:
-        made[PEOPLE] = [*part.published, pa.array(part.rows.person), part.left_out]
+        made[self.table] = [*part.published, self.owners(part.rows), part.left_out]
 
     def add_up(self, part: TaskPart, made: Tables) -> list[int]:
-        found = Fingerprint.of(made[PEOPLE])
+        found = Fingerprint.of(made[self.table])
         return [found.rows, found.digest]
 
     def written(self, sums: Mapping[str, int], published: int) -> dict[str, Any]:
-        return {"people": str(Fingerprint(sums[ROWS], sums[DIGEST]))}
+        return {self.table: str(Fingerprint(*(sums[name] for name in self.sums)))}

@@ -27,8 +27,8 @@ from tclose_spark.options.people.by_person import by_person
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
-from tclose_spark.stages.staging.tallies import Counted
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.people import Members
 

@@ -23,7 +23,6 @@ class PeopleWords(OptionWords):
         sections["guarantees"]["k"]["over_people"] = {"achieved": people["smallest_class"]}
         for _, name, entries in entries_in(sections["guarantees"]):
             for words, entry in entries:
-                assert isinstance(entry, dict)
                 entry["over_people"] = words.of_people(people["attributes"][name][words.key])
 
     def variables(self, certificate: Certificate) -> Mapping[str, Any]:

@@ -7,14 +7,22 @@ from typing import Any
 
 from tclose_spark.checks.classes.population import PopulationRisks, measure_risks
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
+from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.engine.protocol import Table
+from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.population.listed import opened_population
 from tclose_spark.runfile.population import THRESHOLD
 
 
 class PopulationJudge(ReleaseJudge):
-    """risks: once they are measured."""
+    """risks: once they are measured. households: `internal/households`, if the risk of households is measured."""
 
     risks: PopulationRisks
+    households: Table | None = None
+
+    def open(self, written: WrittenRelease) -> None:
+        if self.spec.measures_households:
+            self.households = written.run_files.evidence(HOUSEHOLDS)
 
     def measure(self, release: JudgedRelease) -> None:
         privacy, files = self.spec.privacy, release.written.files
@@ -29,6 +37,8 @@ class PopulationJudge(ReleaseJudge):
             table=release.table,
             listed=listed,
             what="privacy.population",
+            households=self.households,
+            stated=None if privacy.risk is None or privacy.risk.individual is None else privacy.risk.individual.mean,
         )
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:

@@ -7,17 +7,17 @@ from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
-from tclose_spark.runfile.population import ADVERSARIES, FIGURES
+from tclose_spark.runfile.population import FIGURES, RISKS
 from tclose_spark.table.writing import number
 
 
 class PopulationWords(OptionWords):
-    """The risks by adversary, with the limits that are required. Nobody is alone in a class: it has k people."""
+    """The risks by kind, with the limits that are required. Nobody is alone in a class: it has k people."""
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         required = [] if made.spec.privacy.risk is None else [*made.spec.privacy.risk.required()]
         risks = {key: entry for key, entry in made.figures["risks"].items() if key != "uniques"}
-        for adversary in ADVERSARIES:
+        for adversary in RISKS:
             if adversary in risks:
                 limits = {figure: float(limit) for of, figure, limit in required if of == adversary}
                 risks[adversary] = {**risks[adversary], "required": limits}
@@ -34,8 +34,8 @@ class PopulationWords(OptionWords):
 
 
 def _rows(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
-    """A row for each figure of each adversary."""
-    for adversary in ADVERSARIES:
+    """A row for each figure of each kind of risk."""
+    for adversary in RISKS:
         entry = risks.get(adversary, {})
         for figure in FIGURES if entry else ():
             limit, reached = entry["required"].get(figure), entry[figure]

@@ -132,6 +132,15 @@ def _mean(release: ProfiledRelease) -> str:
     return "mean of 1 / size of the class: " + ("unknown" if mean is None else f"{float(mean):.4f}")
 
 
+def _both_risks(release: ProfiledRelease) -> str:
+    return f"1 / smallest class: {1 / release.smallest:.4f}; {_mean(release)}"
+
+
+def _pseudonyms(release: ProfiledRelease) -> str:
+    listed = [f"{name} ({role})" for name, role in release.roles.items() if role == "pseudonym"]
+    return ", ".join(listed) or "the run file publishes none as a pseudonym"
+
+
 def _threshold(release: ProfiledRelease) -> str:
     profile = release.profile
     assert profile.threshold is not None
@@ -143,6 +152,8 @@ FACTS: Mapping[str, Callable[[ProfiledRelease], str]] = {
     "method": _method,
     "utility": _utility,
     "mean_risk": _mean,
+    "both_risks": _both_risks,
+    "pseudonyms": _pseudonyms,
     "threshold": _threshold,
     "release_model": lambda release: release.profile.release_model or "public",
 }

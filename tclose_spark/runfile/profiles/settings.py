@@ -27,7 +27,7 @@ NON_PUBLIC = "0.33"
 OF_AREAS = {"hipaa_safe_harbor": 20_001, "public_use": 100_000}
 """The fewest people of an area."""
 
-KnownProfile = Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use"]
+KnownProfile = Literal["ema_0070", "hipaa_safe_harbor", "ipc_ontario", "public_use", "nist_sp_800_188"]
 Columns = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 

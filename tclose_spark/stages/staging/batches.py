@@ -22,11 +22,11 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 from tclose_spark.table.columns.weights import rounded_type
-from tclose_spark.table.people import PERSON
+from tclose_spark.table.people import HOUSEHOLD, PERSON
 
 HASH = "hash"
-ROWS_OF_PERSON, FIRST = "rows_of_person", "first"
-"""Of a row's person the number of rows, and whether the row is the first: see `table.people`."""
+ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
+"""Of a row's person the number of rows, and whether the row is the first (see `table.people`); of its household."""
 STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64())])
 """A row of the staged table has a batch, or a tally with its key as JSON."""
 
@@ -44,6 +44,8 @@ class StagedColumns:
     own: for each sensitive attribute, its place in `passing`; None if it is text.
     person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
         PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
+    household: whether the household of a row is known, or the number of its rows too, because classes need several. The
+        columns of a row's household are HOUSEHOLD and ROWS_OF_HOUSEHOLD.
     continued: whether the release continues an earlier one; ATOM then follows FIRST.
     """
 
@@ -53,6 +55,7 @@ class StagedColumns:
     own: tuple[int | None, ...]
     person: Literal["together", "apart"] | None = None
     drawn: tuple[int, ...] = ()
+    household: Literal["known", "counted"] | None = None
     continued: bool = False
 
     @staticmethod
@@ -75,6 +78,11 @@ class StagedColumns:
                 for place, quasi in enumerate(attributes.quasi_identifiers.values())
                 if quasi.is_numeric and quasi.missing == "any"
             ),
+            household=None
+            if attributes.household is None
+            else "counted"
+            if attributes.least_households > 1
+            else "known",
             continued=continued,
         )
 
@@ -93,6 +101,7 @@ class StagedColumns:
             own=tuple(tree["own"]),
             person=tree["person"],
             drawn=tuple(tree["drawn"]),
+            household=tree["household"],
             continued=tree["continued"],
         )
 
@@ -110,6 +119,11 @@ class StagedColumns:
         leads = self.numeric if self.person == "together" else ()
         atom = [ATOM] if self.continued else []
         return [PERSON, ROWS_OF_PERSON, FIRST, *atom, *(f"l{i}" for i in range(len(leads)))]
+
+    @property
+    def of_household(self) -> list[str]:
+        """The names of the columns of a row's household."""
+        return {None: [], "known": [HOUSEHOLD], "counted": [HOUSEHOLD, ROWS_OF_HOUSEHOLD]}[self.household]
 
     def quasi(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The quasi-identifiers among the columns of a batch."""

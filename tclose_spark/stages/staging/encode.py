@@ -40,11 +40,11 @@ class Encoder:
     @staticmethod
     def of(profile: Profile, columns: StagedColumns) -> Encoder:
         """The encoder of a table's rows."""
-        return Encoder(Codec.of(profile), columns)
+        return Encoder(Codec.of(profile, columns.household is not None), columns)
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
         """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
-        return (self.rows(batch).led for batch in read_batches(batch.column(0) for batch in batches))
+        return (self.rows(batch).for_methods for batch in read_batches(batch.column(0) for batch in batches))
 
     def rows(self, batch: pa.RecordBatch) -> Rows:
         """The rows of a batch.
@@ -54,7 +54,8 @@ class Encoder:
         """
         held, hashes = batch.columns, batch.column(HASH).to_numpy()
         of_person = [batch.column(name) for name in self.columns.of_person]
-        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person)
+        of_household = [batch.column(name) for name in self.columns.of_household]
+        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person, of_household)
 
 
 class EncodedTable:
@@ -67,7 +68,7 @@ class EncodedTable:
 
     def _brought(self) -> Rows:
         encoder = self._encoder
-        codec = encoder.codec.of_led
+        codec = encoder.codec.for_methods
 
         def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for rows in encoder.parts(batches):
@@ -119,7 +120,7 @@ class EncodedTable:
     def _drawn(self, share: np.uint64) -> tuple[Rows, IntArray]:
         """The drawn rows of a large table: tasks draw, others join, the driver puts parts together."""
         encoder = self._encoder
-        codec = encoder.codec.of_led
+        codec = encoder.codec.for_methods
         joining = joining_tasks(self._profile.rows * int(share) >> 31, DRAWN_A_PART)
 
         def draw_part(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

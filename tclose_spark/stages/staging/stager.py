@@ -23,7 +23,9 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tallies = TaskTallies(columns, list(preparation.marks), len(preparation.identifiers))
-        keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + (columns.person is not None))
+        keyed = RowHash.of(
+            secret, len(columns.keyed(columns.names)) + (columns.person is not None) + len(columns.of_household[:1])
+        )
         for batch in batches if columns.person is None else whole_people(batches):
             if batch.num_rows:
                 kept, atom = list[pa.Array](), list[pa.Array]()
@@ -32,12 +34,14 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                 held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
                 if kept and len(kept[-1]):
                     *held, person[0] = map(_one_after_another, [*held, *person], kept)
-                hashes = keyed.of_rows([*columns.keyed(held), *person])
+                household = preparation.households(batch)
+                hashes = keyed.of_rows([*columns.keyed(held), *person, *household[:1]])
                 of_person, varying = person_columns(columns, held, person, hashes, atom)
                 marked, hashed = preparation.marked(batch), preparation.hashed(batch)
-                tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch))
-                staged_columns = [*map(_narrow, [*held, *of_person]), pa.array(hashes)]
-                rows = pa.RecordBatch.from_arrays(staged_columns, names=[*columns.names, *columns.of_person, HASH])
+                tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch), household)
+                staged_columns = [*map(_narrow, [*held, *of_person, *household]), pa.array(hashes)]
+                names = [*columns.names, *columns.of_person, *columns.of_household, HASH]
+                rows = pa.RecordBatch.from_arrays(staged_columns, names=names)
                 yield staged(write_batch(rows), [None], [None], [None])
         yield staged(None, *zip(*tallies.rows(), strict=True))
 

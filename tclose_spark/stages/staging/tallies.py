@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,17 +15,13 @@ import pyarrow.compute as pc
 
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import gather, map_batches
-from tclose_spark.errors import InputError
-from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, NumberSample, ValueSample, estimate
-from tclose_spark.measures.sketches import REGISTERS as PLACES
-from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.measures.sketches import MOST_SAMPLED, DistinctCount, NumberSample, ValueSample
 from tclose_spark.stages.staging import batches as staging
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS
 from tclose_spark.table.dictionaries import coded, decoded, group_equal
-from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
-from tclose_spark.table.far_numbers import count_ends, ends
+from tclose_spark.table.far_numbers import count_ends
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.labels import number_codes
 
@@ -71,8 +67,13 @@ class NumberRange:
     @staticmethod
     def from_key(ends: Sequence[str], missing: int) -> NumberRange:
         """The range whose ends `to_key` wrote."""
-        low, high = (int(end) if end.lstrip("-").isdigit() else float(end) for end in ends)
+        low, high = map(number, ends)
         return NumberRange(low, high, missing)
+
+
+def number(text: str) -> float:
+    """The number whose `repr` this is: an integer if it was one."""
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 TALLIES = pa.schema([STAGED.field(name) for name in ("tally", "key", "n")])
@@ -107,9 +108,11 @@ class TaskTallies:
         of_person: Sequence[pa.Array] = (),
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
+        of_household: Sequence[pa.Array] = (),
     ) -> None:
         """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values.
         of_person, varying: see `person_columns`. weights: of rows, in millionths of people.
+        of_household: the columns `StagedColumns.of_household`.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -119,7 +122,7 @@ class TaskTallies:
             else:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
-            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in of_person[1:3]]
+            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in [*of_person[1:3], *of_household[1:]]]
             self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
         if weights is not None:
             self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
@@ -127,7 +130,7 @@ class TaskTallies:
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        hashes = content_hash([*columns.published(held), *of_person[:1]])
+        hashes = content_hash([*columns.published(held), *of_household[:1], *of_person[:1]])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         for place, sample in self._drawn.items():
             column = columns.quasi(held)[place]
@@ -230,118 +233,3 @@ def _lowest(tallies: pa.Table, most: int) -> pa.Table:
     first = {which: i for i, which in reversed(list(enumerate(column)))}
     rank = np.array([i - first[which] for i, which in enumerate(column)], dtype=np.int64)
     return pa.concat_tables([tallies.filter(pc.invert(is_sampled)), sampled.filter(pa.array(rank < most))])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counted:
-    """The tallies of all rows.
-
-    histograms: rows by value of each quasi-identifier (empty for numbers), and last by sensitive tuple.
-    ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at its ends.
-    marked: rows by mark.
-    distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
-    repeated: the identifiers that repeat.
-    varying: people with several values, by quasi-identifier, if people keep their rows together.
-    drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn from it.
-    weights: millionths of people by value of each sensitive attribute, if rows have weights. stood_for: about their sum
-        in people, from the same rows.
-    """
-
-    fingerprint: Fingerprint
-    histograms: list[TupleCounts]
-    ranges: dict[str, NumberRange]
-    far: dict[str, dict[float, int]]
-    marked: dict[str, int]
-    distinct: dict[str, int]
-    distinct_rows: int
-    repeated: tuple[Repetition, ...]
-    varying: tuple[int, ...]
-    drawn: dict[str, NumberSample]
-    weights: list[Counts]
-    stood_for: int
-
-
-def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
-    """The tallies that `staged_tallies` added up. identifiers: the least share of distinct values of each.
-
-    Raises:
-        InputError: if there are more values than MOST_VALUES.
-    """
-    quasi, sensitive = list(attributes.quasi_identifiers), list(attributes.sensitive_attributes)
-    kinds = tallies["tally"].to_numpy()
-    sizes = np.bincount(kinds[kinds >= 0], minlength=len(quasi) + 1)
-    if sizes.sum() > MOST_VALUES:
-        largest = int(sizes.argmax())
-        names = sensitive if largest == len(quasi) else [quasi[largest]]
-        raise InputError(
-            f"{' and '.join(names)}: more than {MOST_VALUES:,} distinct values between all columns, most of them here; "
-            "expected a domain that a table can be published by (type: numeric, coarser values, or another role)"
-        )
-    histograms: list[dict[tuple[str | None, ...], int]] = [{} for _ in sizes]
-    ranges: dict[str, NumberRange] = {}
-    far: dict[str, dict[float, int]] = {name: {} for name in quasi}
-    marked, whole, present, varying = dict[str, int](), dict[int, int](), dict[int, int](), dict[int, int]()
-    sampled = [dict[int, int]() for _ in identifiers]
-    drawn = {name: list[tuple[int, int, int]]() for name in quasi}
-    weights: list[dict[str | None, int]] = [{} for _ in sensitive] if attributes.weight is not None else []
-    registers = {name: np.zeros(PLACES, dtype=np.int64) for name in ("", *attributes.beside)}
-    for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
-        key = json.loads(text)
-        if tally >= 0:
-            histograms[tally][tuple(key)] = n
-        elif tally == REGISTERS:
-            registers[key[0]][int(key[1])] = n
-        elif tally == RANGE:
-            name = quasi[int(key[0])]
-            ranges[name] = ranges.get(name, NO_NUMBERS) | NumberRange.from_key(key[1:], n)
-        elif tally == FAR:
-            far[quasi[int(key[0])]][int(key[1]) if key[1].lstrip("-").isdigit() else float(key[1])] = n
-        elif tally == MARK:
-            marked[key[0]] = n
-        elif tally == PRESENT:
-            present[int(key[0])] = n
-        elif tally == VARYING:
-            varying[int(key[0])] = n
-        elif tally == WEIGHTS:
-            weights[int(key[0])][key[1]] = n
-        elif tally == SAMPLED:
-            sampled[int(key[0])][int(key[1], 16)] = n
-        elif tally == DRAWN:
-            drawn[quasi[int(key[0])]].append((int(key[1], 16), int(key[2]), n))
-        else:
-            whole[tally] = n
-    distinct = {name: estimate(found) for name, found in registers.items()}
-    return Counted(
-        fingerprint=Fingerprint(whole.get(ROWS, 0), whole.get(DIGEST, 0)),
-        histograms=[*histograms],
-        ranges=ranges,
-        far={name: ends(rows) for name, rows in far.items() if rows},
-        marked=marked,
-        distinct_rows=distinct.pop(""),
-        distinct=distinct,
-        repeated=tuple(_repeated(identifiers, present, sampled, attributes.person is not None)),
-        varying=tuple(varying[place] for place in sorted(varying)),
-        drawn={name: _number_sample(rows) for name, rows in drawn.items()},
-        weights=[*weights],
-        stood_for=whole.get(STOOD_FOR, 0),
-    )
-
-
-def _number_sample(rows: Sequence[tuple[int, int, int]]) -> NumberSample:
-    """The sample of (hash, code, rows)."""
-    hashes, codes, counts = zip(*rows, strict=True) if rows else ((), (), ())
-    made = np.array(hashes, np.uint64), np.array(codes, np.int64), np.array(counts, np.int64)
-    return NumberSample.empty().add(*made)
-
-
-def _repeated(
-    identifiers: Mapping[str, float], present: Mapping[int, int], sampled: Sequence[Mapping[int, int]], people: bool
-) -> Iterator[Repetition]:
-    """The identifiers with a sampled value in several rows, or of several people, if they are counted."""
-    for place, (name, least) in enumerate(identifiers.items()):
-        hashes, counts = np.array([*sampled[place]], dtype=np.uint64), np.array([*sampled[place].values()])
-        sample = ValueSample.empty().add(hashes, counts)
-        if people and sample.repeats:
-            yield Repetition(name, int(sample.counts.sum()), len(sample.hashes))
-        elif sample.repeats and sample.distinct >= least * present[place]:
-            yield Repetition(name, present[place], sample.distinct)

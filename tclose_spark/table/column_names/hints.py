@@ -66,6 +66,7 @@ class Hint:
         of counts (`num_visits`) do not.
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     nominal: whether its whole numbers are codes by its concept.
+    quantity: whether a word is that of a quantity, such as a duration.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
     weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
@@ -78,6 +79,7 @@ class Hint:
     technical: bool
     weight: bool = False
     nominal: bool = False
+    quantity: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -117,6 +119,7 @@ def hint_of(name: str) -> Hint:
         of_others=bool(words & OF_OTHERS),
         technical=technical,
         weight=concept is None and bool(words & WEIGHTS),
+        quantity=bool(words & QUANTITIES),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from tclose_spark.runfile.quantities import MONTHS
+
 IDENTIFYING: Mapping[str, str] = {
     "e-mail addresses": r"[^\s@]+@[^\s@]+\.[A-Za-z]{2,}",
     "IBANs": r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}( ?[A-Z0-9]{2,4}){2,7}",
@@ -54,8 +56,15 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
     "%m-%d-%Y": (r"^([0-9]{2})-([0-9]{2})-([0-9]{4})$", r"\3-\1-\2"),
     "%Y/%m/%d": (r"^([0-9]{4})/([0-9]{2})/([0-9]{2})$", r"\1-\2-\3"),
     "%Y.%m.%d": (r"^([0-9]{4})\.([0-9]{2})\.([0-9]{2})$", r"\1-\2-\3"),
+    "%Y%m%d": (r"^((?:19|20)[0-9]{2})([0-9]{2})([0-9]{2})$", r"\1-\2-\3"),
+    "%d-%b-%Y": (r"^([0-9]{2})-M([0-9]{2})-([0-9]{4})$", r"\3-\2-\1"),
+    "%d %b %Y": (r"^([0-9]{2}) M([0-9]{2}) ([0-9]{4})$", r"\3-\2-\1"),
+    "%d%b%Y": (r"^([0-9]{2})M([0-9]{2})([0-9]{4})$", r"\3-\2-\1"),
 }
-"""How dates may be written, as `date_format`, and how such a text becomes an ISO date. Both digits are there."""
+"""How dates may be written, as `date_format`, and how such a text becomes an ISO date. Both digits are there, and a
+month by its name is M and its number.
+"""
+NAMED_MONTH = r"(?i)^[0-9]{1,2}[- ]?[a-z]{3}[- ]?[0-9]{4}$"
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
 AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
@@ -97,6 +106,10 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     {'%d.%m.%Y': 3, '%d/%m/%Y': 2, '%m/%d/%Y': 2}
     """
     padded = values
+    if pc.any(pc.match_substring_regex(padded, NAMED_MONTH)).as_py():
+        for number, name in enumerate(MONTHS, start=1):
+            padded = pc.replace_substring_regex(padded, f"(?i){name}", f"M{number:02d}")
+        padded = pc.replace_substring_regex(padded, "^([0-9][- ]?M)", r"0\1")
     for _ in range(2):  # matches that share a separator are found one after the other
         padded = pc.replace_substring_regex(padded, r"(^|[./-])([0-9])([./-]|$)", r"\10\2\3")
     return {

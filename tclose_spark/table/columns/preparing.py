@@ -18,7 +18,16 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute, Text
-from tclose_spark.runfile.quantities import CODES_A_DAY, EPOCH, FIRST, LAST, MICROSECOND, Calendar, write_moment
+from tclose_spark.runfile.quantities import (
+    CODES_A_DAY,
+    EPOCH,
+    FIRST,
+    LAST,
+    MICROSECOND,
+    Calendar,
+    read_form,
+    write_moment,
+)
 from tclose_spark.table.hierarchies.hierarchy import WHOLE
 from tclose_spark.table.writing import write_number
 
@@ -170,6 +179,8 @@ def _matching(texts: pa.Array, pattern: str) -> pa.Array:
 
 def _moment_codes(values: pa.Array, calendar: Calendar, form: str | None) -> pa.Array:
     """Dates as days, times as microseconds since 1970. Text that is neither becomes missing. form: of texts, or ISO."""
+    if form is not None and pa.types.is_integer(values.type):
+        values = as_text(values)
     if pa.types.is_string(values.type):
         read = partial(_read_moment, calendar=calendar, form=form)
         iso = form is None
@@ -187,7 +198,7 @@ def _codes(moments: pa.Array) -> pa.Array:
 def _read_moment(text: str, calendar: Calendar, form: str | None) -> int | None:
     """The code of a text of MOMENTS, or of this form; None of a day that does not exist."""
     try:
-        moment = datetime.fromisoformat(text) if form is None else datetime.strptime(text, form)
+        moment = datetime.fromisoformat(text) if form is None else read_form(text, form)
     except ValueError:
         return None
     past = moment.replace(tzinfo=None) - EPOCH - (moment.utcoffset() or timedelta(0))

@@ -15,7 +15,7 @@ from strategies import CITIES
 
 from tclose_spark.auditing.attacks.background import BackgroundJoin, join_background
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.labels.fitting import ABSENT, EVERYTHING, UNCOVERED, Axis
+from tclose_spark.checks.labels.boxes import ABSENT, EVERYTHING, UNCOVERED, Axis
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import of_arrow
 from tclose_spark.errors import InputError

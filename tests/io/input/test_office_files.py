@@ -20,6 +20,7 @@ from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input.sniffing import completed, told
 from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import UNREADABLE
 
 FRAME = pd.DataFrame(
@@ -65,6 +66,7 @@ def plain(value: Any) -> Any:
 def test_a_file_is_read(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     rows = read(tmp_path / name)
+    assert rows == collect(sources.read_table(LocalSession(), Input(path=str(tmp_path / name)))).to_pylist()
     assert [{key: plain(value) for key, value in row.items()} for row in rows] == ROWS
     if name in ("a.xlsx", "a.dta"):
         assert isinstance(rows[0]["age"], int)
@@ -80,6 +82,18 @@ def workbook(path: Path, *sheets: list[list[Any]]) -> Path:
             sheet.append(row)
     book.save(path)
     return path
+
+
+@pytest.mark.parametrize("name", ["people.xls", "people.ods"])
+def test_workbooks_that_xlwt_and_odfpy_wrote(name: str) -> None:
+    rows = read(Path(__file__).with_name("samples") / name)
+    assert [{key: plain(value) for key, value in row.items()} for row in rows] == ROWS
+
+
+def test_a_portable_file_of_spss(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat.write_por(pd.DataFrame({"AGE": [31.0, None], "SEX": ["f", ""]}), tmp_path / "a.por")
+    assert read(tmp_path / "a.por") == [{"AGE": 31, "SEX": "f"}, {"AGE": None, "SEX": None}]
 
 
 def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def find(tmp_path: Path) -> Any:
         "a,b\n1,2\n3",
         "a,b\n\0,2\n",
         'age,sex\n31,f\n32,m\n"31,5",m\n',
+        "age,job,city\n31,nurse,Rome\n32,cook,Pisa\n33,Stand builder,\n",
     ],
 )
 def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
@@ -81,8 +82,17 @@ def test_other_encodings_are_found_by_their_words(find: Any, encoding: str, word
     assert find("a,b\n" + "".join(f"{word},1\n" for word in words.split()), encoding)[0] == {"encoding": encoding}
 
 
+def test_lines_of_a_mac_have_the_encoding_of_a_mac(find: Any) -> None:
+    assert find("sex,town\rmännlich,Köln\r", "MacRoman")[0] == {"encoding": "MacRoman"}
+
+
 def test_utf_8_with_a_damaged_byte_stays_utf_8(find: Any) -> None:
     assert find("a,b\nKöln,1\nKöln,2\n".encode() + b"K\xf6ln,3\n")[0] == {}
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+def test_other_ends_of_lines(find: Any, end: str) -> None:
+    assert find(TITLED.replace("\n", end), header="true")[0] == {"skip_rows": "3", "skip_footer": "2", **FOUND}
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
@@ -111,9 +121,28 @@ def test_a_header_is_found_by_the_names_of_the_run_file(find: Any) -> None:
         ("01.02.2020|03.04.2020", {}),
         ("1.5|2.125", {}),
         ("1,5|x", {}),
+        ("1.234;1,5|12.500;2|999;3", {"decimal": ",", "thousands": "."}),
+        ("1.234;1,5|12.5;2|999;3", {"decimal": ","}),
+        ("1.234;1,5|12.500;2|unknown;3", {"decimal": ",", "thousands": "."}),
+        ("1,234;1.5|12,500;2|999;3", {}),
     ],
 )
 def test_marks_in_numbers_are_found(find: Any, texts: str, found: dict[str, str]) -> None:
+    rows = [f"{text};x" for text in texts.split("|")]
+    assert find("\n".join(["a;b;c"[: 2 * rows[0].count(";") + 1], *rows, ""]))[0] == {"sep": ";", **found}
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ("$1,234.50|$12.00", {"currency": "$", "decimal": ".", "thousands": ","}),
+        ("1.234,50 €|12,00 €", {"currency": "€", "decimal": ",", "thousands": "."}),
+        ("-$5|$7", {"currency": "$"}),
+        ("$5|7", {}),
+        ("$|$", {}),
+    ],
+)
+def test_a_currency_is_found(find: Any, texts: str, found: dict[str, str]) -> None:
     assert find("a;b\n" + "".join(f"{text};x\n" for text in texts.split("|")))[0] == {"sep": ";", **found}
 
 
@@ -122,10 +151,15 @@ def test_times_with_a_zone_are_reported(find: Any) -> None:
         assert len(find(f"at,b\n{at},y\n")[1]) == lines
 
 
-def test_ambiguous_marks_are_reported(find: Any) -> None:
-    found, lines = find('a,b\n"1,234",x\n"2,345",y\n')
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_ambiguous_marks_are_reported(find: Any, sep: str) -> None:
+    found, lines = find(f'a{sep}b\n"1,234"{sep}x\n"12,345"{sep}y\n999{sep}z\n', sep=sep)
     assert found == {}
     assert "set input.options.thousands or decimal" in lines[0]
+
+
+def test_spaces_between_thousands_are_not_ambiguous(find: Any) -> None:
+    assert find("a,b\n12 345,x\n1 234,y\n")[0] == {"decimal": ".", "thousands": " "}
 
 
 TITLED = f"Office of statistics; 2020\n\nCases;;;\n{GERMAN}Summe;;;9.999,00\nQuelle: Amt\n"

@@ -132,14 +132,39 @@ def test_decimals_have_a_point_or_a_comma(label: str) -> None:
         ("Infinity", None),
         ("20 30", None),
         ("2000-", None),
+        ("pre-1940", (-INFINITY, 1940)),
+        ("pre 1940", (-INFINITY, 1940)),
+        ("post-2000", (2000, INFINITY)),
+        ("Under five years", (-INFINITY, 5)),
+        ("zero to four", (0, 4)),
+        ("Twenty-five to thirty four", (25, 34)),
+        ("eighty and over", (80, INFINITY)),
+        ("nineteen or less", (-INFINITY, 19)),
+        ("five", None),
+        ("Two Rivers", None),
         ("5 max", (-INFINITY, 5)),
         ("min 5", (5, INFINITY)),
         ("20\u2060\u201329", (20, 29)),
+        *((code, None) for code in ("A10", "E10", "G40-G47", "D-10115", "K10", "a 5", "~5", "..5")),
+        *((odd, None) for odd in ("1.2.3k", "1.2.3-5k", "inf k", "1,2,3 million")),
     ],
 )
 def test_years_and_what_is_no_range(label: str, ends: tuple[int, int] | None) -> None:
     found = interval_or_none(label)
     assert (None if found is None else (found.low, found.high)) == ends
+
+
+@given(
+    parts=st.lists(
+        st.sampled_from([*"0123456789.,-<≥+()[];/ ", "k", "million", "inf", "∞", "to", "a", "90er", "2020-01-01", "x"])
+    )
+)
+@drawn(200)
+def test_no_text_is_an_error(parts: list[str]) -> None:
+    label = "".join(parts)
+    found = interval_or_none(label)
+    assert found is None or found.low <= found.high
+    assert looks_generalized(label) in (True, False)
 
 
 def test_dates_are_ends_as_numbers_are() -> None:
@@ -168,7 +193,7 @@ def test_texts_that_show_nothing_only_alone(label: str) -> None:
     assert (shows_nothing(label), shows_nothing(label, alone=True)) == (False, True)
 
 
-@pytest.mark.parametrize("label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}"])
+@pytest.mark.parametrize("label", ["Rome", "A+", "+", "f", "X-ray", "C++", "0", "{a, b}", "+++", "$$$", "★★★", "XX"])
 def test_values_show_something(label: str) -> None:
     assert not shows_nothing(label, alone=True)
 
@@ -186,7 +211,23 @@ def test_any_text_is_a_range_or_none(label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", ["BMI 25-30", "3 - 4 Zimmer", "[18,25) years", "age in [18, 25)", "20_29", "Over 65s"]
+    "label",
+    [
+        "BMI 25-30",
+        "3 - 4 Zimmer",
+        "[18,25) years",
+        "age in [18, 25)",
+        "20_29",
+        "Over 65s",
+        "E10-E14",
+        "A00-B99",
+        "Q1-Q3",
+    ],
 )
 def test_what_looks_like_a_range_without_being_read(label: str) -> None:
     assert (interval_or_none(label), looks_generalized(label)) == (None, True)
+
+
+@pytest.mark.parametrize("label", ["02138-1001", "02138-9999", "Two Rivers", "five", "E10.4", "A10", "M54", "QX1-QY2"])
+def test_codes_are_values(label: str) -> None:
+    assert (interval_or_none(label), looks_generalized(label)) == (None, False)

@@ -54,6 +54,7 @@ def test_a_label_with_an_age_above_89_must_have_all_of_them(ends, highest):
         (["{85, 91}", "{88, 91, 93}"], ["{85, 91}"]),
         (["89.5", "90"], []),
         (["91"], ["91"]),
+        (["20 jaar", "1116 maanden"], ["1116 maanden"]),
     ],
 )
 def test_other_forms_of_labels_of_ages(labels, wrong):

@@ -20,11 +20,13 @@ from tclose_spark.io.input.csv_options import (
     encoding_of,
     how_to_set_encoding,
     is_utf8,
+    is_wide,
     numerals_of,
     option_of,
 )
 from tclose_spark.io.input.read_errors import file_name
 from tclose_spark.io.input.signatures import SAMPLE, recognise, require_mark
+from tclose_spark.io.input.text_files import PACKERS
 from tclose_spark.io.storage.folders import for_spark, local_path, open_folder
 from tclose_spark.io.tables.columns import MALFORMED, quoted
 from tclose_spark.runfile.spec import Input
@@ -66,7 +68,7 @@ def _value(field: T.StructField, numerals: Numerals | None) -> Column:
     text = F.when(column != "", column)
     if numerals is None:
         return text
-    plain = F.translate(text, numerals.decimal + numerals.thousands, ".")
+    plain = F.translate(text, numerals.decimal + numerals.others, ".")
     return F.when(text.rlike(numerals.pattern), plain).otherwise(text)
 
 
@@ -118,16 +120,8 @@ def _check_names_once(table: DataFrame, source: Input) -> None:
     ends = [
         name.removesuffix(str(place)).lower() for place, name in enumerate(table.columns) if name.endswith(str(place))
     ]
-    if len(set(ends)) == len(ends):
-        return
-    names = [name.lower() for name in _first_line(table, source)]
-    places = [place + 1 for place, name in enumerate(names) if name and names.count(name) > 1]
-    if places:
-        listed = " and ".join(str(place) for place in places[: problems.SHOWN])
-        raise InputError(
-            f"input.path: the first line of {source.path} has a name twice (but for case), in "
-            f"columns {listed}; rename one, or set input.options.header: false if that line is no header"
-        )
+    if len(set(ends)) < len(ends):
+        problems.require_names_once(_first_line(table, source), source)
 
 
 def _malformed_names(spark: SparkSession, source: Input) -> int:
@@ -150,10 +144,10 @@ def looks_like(table: DataFrame, source: Input) -> str:
     """A sentence about the true format of a table's first file, by its first bytes; empty if they may be CSV in its
     encoding.
     """
-    if encoding_of(source).startswith(("UTF-16", "UTF-32")):
+    if is_wide(encoding_of(source)):
         return ""  # it has the mark and the NUL bytes that its first bytes would be known by
     file = next(iter(table.inputFiles()), "")
-    what = recognise(_first_bytes(table), is_packed=file.endswith(".gz"))
+    what = recognise(_first_bytes(table), is_packed=file.endswith((*PACKERS,)))
     return "" if what is None else f"{file_name(file)} {what}"
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -18,29 +15,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from tclose_spark.engine.local.csv_types import Inferred, typed
+from tclose_spark.engine.local.csv.parts import Part, first_line
+from tclose_spark.engine.local.csv.types import Inferred, typed
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.local.watched import MALFORMED as MALFORMED_ROWS
 from tclose_spark.engine.local.watched import ROWS, Counting, Counts, is_utf8, text_of
 from tclose_spark.errors import InputError
 from tclose_spark.io.input import problems
-from tclose_spark.io.input.csv_options import Numerals, encoding_of, lines_left_out, numerals_of, option_of
-from tclose_spark.io.input.signatures import MARKS, SAMPLE, recognise, require_mark
-from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
-from tclose_spark.io.storage.stores import Place, require_answer
+from tclose_spark.io.input.csv_options import Numerals, encoding_of, is_wide, lines_left_out, numerals_of, option_of
+from tclose_spark.io.input.signatures import SAMPLE, recognise, require_mark
+from tclose_spark.io.input.text_files import is_known, is_packed
+from tclose_spark.io.storage.stores import Place
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.spark_types import MALFORMED
 
-BLOCK = 1 << 22  # bytes that are parsed at once
 PART = 1 << 26  # bytes of a partition
 BATCH = 1 << 16  # rows
 MOST_COLUMNS = 20480  # that Spark parses
 OPTIONS = {"header", "sep", "delimiter", "encoding", "charset", "inferschema", "nullvalue", "quote"}
-OPTIONS |= {"decimal", "thousands", "skip_rows", "skip_footer"}
-PACKED = re.compile(r"\.(bz2|deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
+OPTIONS |= {"decimal", "thousands", "currency", "skip_rows", "skip_footer"}
+PACKED = re.compile(r"\.(deflate|snappy|lz4|zst|zstd|xz|br|lzo)$")  # names whose content Spark unpacks
 BLANK = re.compile(rb"\n[\0-\x20]+(?=\n)")  # lines that Spark passes over
-WHITE = bytes(range(33))
-MARK = MARKS[0][0]
 NEWLINE, RETURN = b"\n"[0], b"\r"[0]
 
 
@@ -72,78 +67,6 @@ class Dialect:
             raise NeedsSparkError(f"input.path: the first line of a file has a {error}") from None
 
 
-@dataclass(frozen=True)
-class Part:
-    """The lines of a file that begin in a range of its bytes. A file is one part if it is compressed, in another
-    encoding than UTF-8, or has lines at its ends that are no rows.
-
-    above, below: how many lines that are, without blank ones below.
-    """
-
-    file: Place
-    begin: int
-    end: int
-    encoding: str = UTF_8
-    above: int = 0
-    below: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the file is one part."""
-        return is_packed(self.file) or self.encoding != UTF_8 or self.above + self.below > 0
-
-    def blocks(self) -> Iterator[bytes]:
-        """The lines, some at once, in UTF-8, each with its end. The mark of UTF-8 is left out.
-
-        Raises:
-            InputError: if the file is missing or cannot be unpacked.
-        """
-        where = f"input.path: {self.file.name}"
-        try:
-            with opened_lines(self.file, self.encoding) as opened:
-                blocks = self._blocks(opened)
-                yield from _without_last(blocks, self.below) if self.below else blocks
-        except FileNotFoundError:
-            raise problems.gone(where) from None
-        except EOFError:
-            raise problems.truncated(where) from None
-        except UnicodeError:
-            raise InputError(f"{where} does not begin as {self.encoding} does; set input.options.encoding") from None
-        except (OSError, zlib.error, BadZipFile, NotImplementedError) as error:
-            require_answer(error, self.file)
-            raise problems.damaged(where) from None
-
-    def _blocks(self, opened: BinaryIO) -> Iterator[bytes]:
-        place = self.begin + sum(len(opened.readline()) for _ in range(self.above))
-        if self.begin:
-            opened.seek(place - 1)
-            place += len(opened.readline()) - 1
-        while self.is_whole or place < self.end:
-            data = opened.read(BLOCK if self.is_whole else min(BLOCK, self.end - place))
-            if not data:
-                return
-            if not data.endswith(b"\n"):
-                data += opened.readline()
-            if not place:
-                place, data = len(data), data.removeprefix(MARK)
-            else:
-                place += len(data)
-            if data:
-                yield data if data.endswith(b"\n") else data + b"\n"
-
-
-def _without_last(blocks: Iterable[bytes], lines: int) -> Iterator[bytes]:
-    """The blocks without the last lines that are not blank."""
-    held: list[bytes] = []
-    for block in blocks:
-        held += block.splitlines(keepends=True)
-        filled = [place for place, line in enumerate(held) if line.strip(WHITE)]
-        end = filled[-lines] if len(filled) >= lines else 0
-        if end:
-            yield b"".join(held[:end])
-        held = held[end:]
-
-
 def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Counting]]:
     """(columns, partitions) of files. Columns are text unless `inferSchema` is set.
 
@@ -156,23 +79,30 @@ def read_csv(files: Sequence[Place], source: Input) -> tuple[pa.Schema, list[Cou
     heads = {whole: head for whole in wholes if (head := _head(whole, dialect, source)) is not None}
     if not heads:
         raise problems.empty_csv(source)
-    found = [dialect.fields(head) for head in heads.values()]
-    alike = [head == found[0] if dialect.header else len(head) == len(found[0]) for head in found]
-    if not all(alike) or (dialect.header and dialect.infers and len(set(heads.values())) > 1):
-        raise NeedsSparkError(f"input.path: {source.path} has files of different headers or widths")
-    names = found[0] if dialect.header else [f"_c{place}" for place in range(len(found[0]))]
-    if dialect.header:
-        names = [name or f"_{place}" for place, name in enumerate(names)]
-        _check_names(names, source)
-        if dialect.null in names:  # Spark gives the column another name
-            raise NeedsSparkError("input.options.nullValue: it is the name of a column")
-    if len(names) > MOST_COLUMNS:
-        raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
+    names = _column_names(list(heads.values()), dialect, source)
     parts = [part for whole in heads for part in _parts(whole)]
     schema = pa.schema([(name, pa.string()) for name in names])
     if dialect.infers:
         schema = _inferred(parts, schema, dialect)
     return schema, [partial(_rows, part, schema, dialect) for part in parts]
+
+
+def _column_names(heads: Sequence[bytes], dialect: Dialect, source: Input) -> list[str]:
+    """The names of the columns of files with these first lines."""
+    found = [dialect.fields(head) for head in heads]
+    alike = [head == found[0] if dialect.header else len(head) == len(found[0]) for head in found]
+    if not all(alike) or (dialect.header and dialect.infers and len(set(heads)) > 1):
+        raise NeedsSparkError(f"input.path: {source.path} has files of different headers or widths")
+    names = [name or f"_{place}" for place, name in enumerate(found[0])]
+    if dialect.header:
+        _check_names(names, source)
+        if dialect.null in names:  # Spark gives the column another name
+            raise NeedsSparkError("input.options.nullValue: it is the name of a column")
+    else:
+        names = [f"_c{place}" for place in range(len(names))]
+    if len(names) > MOST_COLUMNS:
+        raise NeedsSparkError(f"input.path: {source.path} has {len(names)} columns")
+    return names
 
 
 def _inferred(parts: Sequence[Part], schema: pa.Schema, dialect: Dialect) -> pa.Schema:
@@ -229,10 +159,10 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
     with file.open("rb") as opened:
         start = opened.read(SAMPLE)
     require_mark(start, source)
-    is_wide = whole.encoding.startswith(("UTF-16", "UTF-32"))  # its first bytes look like what they are
-    what = None if is_wide else recognise(start, is_packed=is_packed(file))
+    # the first bytes of a wide encoding look like what they are
+    what = None if is_wide(whole.encoding) else recognise(start, is_packed=is_packed(file))
     for block in whole.blocks():
-        line = _first_line(block)
+        line = first_line(block)
         if line is None:
             continue
         if what:
@@ -245,34 +175,17 @@ def _head(whole: Part, dialect: Dialect, source: Input) -> bytes | None:
     return None
 
 
-def _first_line(block: bytes) -> bytes | None:
-    """The first line that is not blank."""
-    begin = 0
-    while begin < len(block):
-        end = block.index(b"\n", begin) + 1
-        if block[begin:end].strip(WHITE):
-            return block[begin:end]
-        begin = end
-    return None
-
-
 def _check_names(names: Sequence[str], source: Input) -> None:
-    """Raises NeedsSparkError if names are not what they are in the file, or are none."""
-    lower = [name.lower() for name in names]
-    if (
-        len(set(lower)) < len(names)
-        or MALFORMED in names
-        or not all(name and name.isprintable() and "\ufffd" not in name for name in names)
-        or any(name == f"_c{place}" for place, name in enumerate(names))
-    ):
-        raise NeedsSparkError(
-            f"input.path: the first line of {source.path} has a column name that is missing, unreadable or twice there"
-        )
+    """Raises NeedsSparkError if names are not what they are in the file, and InputError if one is there twice."""
+    readable = all(name.isprintable() and "\ufffd" not in name for name in names)
+    if not readable or MALFORMED in names or any(name == f"_c{place}" for place, name in enumerate(names)):
+        raise NeedsSparkError(f"input.path: the first line of {source.path} has an unreadable column name")
+    problems.require_names_once(names, source)
 
 
 def _require_plain(lines: bytes, dialect: Dialect, file: str) -> None:
     """Raises NeedsSparkError unless each line ends at its line feed, and all quotes are those of RFC 4180."""
-    if lines.count(b"\r") != lines.count(b"\r\n"):
+    if lines.count(b"\r") != lines.count(b"\r\n"):  # in a wide encoding
         raise NeedsSparkError(f"input.path: {file} has a carriage return without a line feed")
     if b"\0" in lines and dialect.quote in lines:
         raise NeedsSparkError(f"input.path: {file} has quotes and NUL bytes")
@@ -306,7 +219,7 @@ def _rows(part: Part, schema: pa.Schema, dialect: Dialect, counts: Counts) -> It
     awaits_header = dialect.header and part.begin == 0
     for block in part.blocks():
         if awaits_header:
-            line = _first_line(block)
+            line = first_line(block)
             if line is None:
                 continue
             block, awaits_header = block[block.index(line) + len(line) :], False
@@ -365,5 +278,5 @@ def _parsed(lines: bytes, schema: pa.Schema, dialect: Dialect, counts: Counts) -
 def _plain_numbers(texts: pa.Array, numerals: Numerals) -> pa.Array:
     """Texts in which numbers are written as in Python."""
     are_numbers = pc.match_substring_regex(texts, numerals.pattern)
-    digits = pc.replace_substring(texts, numerals.thousands, "") if numerals.thousands else texts
+    digits = pc.replace_substring_regex(texts, f"[{re.escape(numerals.others)}]", "") if numerals.others else texts
     return pc.if_else(are_numbers, pc.replace_substring(digits, numerals.decimal, "."), texts)

@@ -1,0 +1,61 @@
+"""Cells below a threshold, found in the caller's process from the different rows and their counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tclose_spark.auditing.options import DEFAULTS
+from tclose_spark.auditing.parts.part import AuditedTable, AuditPart
+from tclose_spark.auditing.parts.special_uniques import MOST_CLASSES, class_codes
+from tclose_spark.auditing.question import AuditQuestion
+from tclose_spark.auditing.result import AuditResult
+from tclose_spark.auditing.tables import AuditTables
+from tclose_spark.errors import ConfigurationError
+from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
+
+
+class RareCellsSearch(AuditPart):
+    """The cells of combinations, if the question is about them."""
+
+    def check(self, question: AuditQuestion, tables: AuditTables) -> None:
+        if question.cells is None:
+            if question.levels is not None or ",".join(map(str, question.below)) != DEFAULTS["below"]:
+                raise ConfigurationError("--below and --levels are of cells; give --cells, too, such as --cells 3")
+            return
+        if len(question.below) not in (1, question.cells):
+            raise ConfigurationError(
+                f"--below: found {len(question.below)} thresholds; expected one, or one for each of the "
+                f"{question.cells} sizes of --cells"
+            )
+        if question.person is not None:
+            raise ConfigurationError(
+                "--cells and --person: cells are of rows, and a person may have several; leave out one of the two"
+            )
+        wrong = sorted(set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers))
+        if wrong:
+            raise ConfigurationError(
+                f"--levels: found {'a' if wrong[0] in (question.levels or {}) else 'no'} level of {wrong[0]!r}; "
+                "expected one for each quasi-identifier, and 0 for those to leave out"
+            )
+
+    def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
+        question = table.question
+        if question.cells is None:
+            return result
+        counted = class_codes(table.tallies, question)
+        if counted is None:
+            note = f"cells are not counted: there are more than {MOST_CLASSES:,} classes"
+            return replace(result, notes=(*result.notes, note))
+        size = min(question.cells, len(question.quasi_identifiers))
+        below = (question.below * size)[:size]
+        found = rare_cells(*counted, below, question.levels, question.combinations)
+        return replace(result, cells=found, notes=(*result.notes, *_left_notes(found, question.combinations)))
+
+
+def _left_notes(found: RareCells, most: int) -> list[str]:
+    """A note for each size of which combinations were left out."""
+    return [
+        f"cells of {one.combinations:,} combinations of {one.size} quasi-identifiers are not counted, all those among "
+        f"{', '.join(one.among)}: there are more than {most:,} combinations; --combinations examines more"
+        for one in found.left
+    ]

@@ -1,0 +1,1 @@
+"""CSV files in this process, read and written as Spark does it."""

@@ -1,0 +1,1 @@
+"""Households, of which a class may need several."""

@@ -1,0 +1,43 @@
+"""Whether classes have members of enough households, whose rows are in `internal/households`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tclose_spark.checks.classes.households import HouseholdsOfClasses, households_of_classes
+from tclose_spark.checks.classes.people import tally_people
+from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
+from tclose_spark.checks.released_people import require_rows_of_release
+from tclose_spark.checks.written import WrittenRelease
+from tclose_spark.engine.protocol import Table
+from tclose_spark.io.output_folders import HOUSEHOLDS
+from tclose_spark.table.people import HOUSEHOLD
+
+
+class HouseholdsJudge(ReleaseJudge):
+    """table: `internal/households`. found: how many households classes have."""
+
+    table: Table
+    found: HouseholdsOfClasses
+
+    def open(self, written: WrittenRelease) -> None:
+        self.table = written.run_files.evidence(HOUSEHOLDS)
+
+    def private(self) -> Iterable[str]:
+        assert self.spec.attributes.household is not None
+        return [self.spec.attributes.household.column]
+
+    def measure(self, release: JudgedRelease) -> None:
+        tallied = tally_people(self.table, release.labels, [], HOUSEHOLD)
+        self.found = households_of_classes(tallied, self.spec.attributes.least_households)
+        recorded = release.written.evidence.more.get(HOUSEHOLDS)
+        require_rows_of_release(tallied, release.rows.fingerprint, recorded, HOUSEHOLDS)
+
+    def problems(self, release: JudgedRelease) -> Iterator[str]:
+        yield from self.found.problems(self.spec.attributes.least_households)
+
+    def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
+        """What the certificate says of households."""
+        figures["households"] = {"required": self.spec.attributes.least_households, "achieved": self.found.fewest}
+        return ()

@@ -1,0 +1,34 @@
+"""Brings the rows of a household together, if they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import schema_of
+from tclose_spark.errors import InputError
+from tclose_spark.options.households.by_household import with_households
+from tclose_spark.stages.input_reader import InputReader
+from tclose_spark.stages.preparation import HOMELESS
+from tclose_spark.stages.staging.batches import StagedColumns
+from tclose_spark.stages.staging.counted import Counted
+
+
+class HouseholdsReader(InputReader):
+    """Every row has a household."""
+
+    @property
+    def _column(self) -> str:
+        assert self.spec.attributes.household is not None
+        return self.spec.attributes.household.column
+
+    def rows(self, table: Table, raw: Table, columns: StagedColumns) -> Table:
+        place = schema_of(raw).names.index(self._column)
+        return with_households(raw, place, self.secret, columns.household == "counted")
+
+    def problems(self, counted: Counted) -> Iterator[InputError]:
+        if homeless := counted.marked.get(HOMELESS):
+            yield InputError(
+                f"attributes.household: column {self._column!r} is missing in {homeless} of "
+                f"{counted.fingerprint.rows} rows; expected a value in every row"
+            )

@@ -1,0 +1,90 @@
+"""The three questions of the Article 29 Working Party (opinion 05/2014 on anonymisation techniques, WP216), answered by
+the figures of a certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tclose_spark.runfile.population import ADVERSARIES
+from tclose_spark.table.writing import number
+
+NAMES = {
+    "Singling out": "Can a person's rows be isolated?",
+    "Linkability": "Can rows of one person be linked, in this table or with another?",
+    "Inference": "Can a person's value be deduced with significant probability?",
+}
+OTHER_COLUMNS = "rows that are alone by columns other than quasi-identifiers"
+OTHER_TABLES = "other tables about the same people"
+OTHER_MEMBERS = "what somebody infers who knows the values of other members of a class"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question with its answers: the figures that are measured, and what is not measured."""
+
+    name: str
+    asked: str
+    measured: tuple[str, ...]
+    unmeasured: tuple[str, ...]
+
+
+def questions(*answers: tuple[Iterator[str], Iterator[str]]) -> list[Question]:
+    """The three questions with (what is measured, what is not) of each, in the order of NAMES."""
+    return [
+        Question(name=name, asked=asked, measured=tuple(measured), unmeasured=tuple(unmeasured))
+        for (name, asked), (measured, unmeasured) in zip(NAMES.items(), answers, strict=True)
+    ]
+
+
+def three_questions(certificate: Mapping[str, Any]) -> list[Question]:
+    """The questions about a release."""
+    return questions(
+        (_singling_out(certificate), iter([OTHER_COLUMNS])),
+        (_linkability(certificate), _unlinked(certificate)),
+        (_inference(certificate), iter([OTHER_MEMBERS])),
+    )
+
+
+def _singling_out(certificate: Mapping[str, Any]) -> Iterator[str]:
+    release, k = certificate["release"], certificate["guarantees"]["k"]
+    if "group" in release:
+        yield "yes, by quasi-identifiers: they are published as they are; sensitive values are known by class only"
+    yield f"the smallest class has {number(k['achieved'])} rows (k: {number(k['required'])})"
+    if "people" in certificate:
+        yield f"no class has fewer than {number(certificate['people']['smallest_class'])} people"
+    if certificate.get("allow_unique"):
+        yield f"yes, by nearly unique columns: {', '.join(certificate['allow_unique'])}"
+
+
+def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
+    release, k, risks = certificate["release"], certificate["guarantees"]["k"], certificate.get("risks", {})
+    if "group" not in release:
+        chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
+        yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
+    for adversary in ADVERSARIES:
+        if adversary in risks:
+            yield f"risk of the {adversary}: {number(risks[adversary]['maximum'])} at most"
+    if certificate.get("pseudonyms"):
+        yield f"yes, rows of a person by pseudonyms: {', '.join(certificate['pseudonyms'])}"
+    if "earlier" in certificate:
+        smallest = certificate["earlier"]["atoms"]["smallest"]
+        yield f"people who stay together in the releases of the line: {number(smallest)} or more"
+
+
+def _unlinked(certificate: Mapping[str, Any]) -> Iterator[str]:
+    yield OTHER_TABLES
+    if "risks" not in certificate:
+        yield "the population (privacy.population)"
+    yield "how often a person is linked to a class by distance"
+
+
+def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
+    guarantees = certificate["guarantees"]
+    for name, entry in certificate["attributes"]["sensitive"].items():
+        t, certain = guarantees["t"][name], number(entry["homogeneous"]["rows"])
+        limit = "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
+        distance = number(t["achieved"], t["required"])
+        yield f"{name}: classes are at most {distance} from the table ({limit}); certain for {certain} rows"

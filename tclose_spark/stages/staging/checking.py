@@ -1,0 +1,122 @@
+"""Values that the columns of an input may not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+
+import pyarrow as pa
+
+from tclose_spark.engine.protocol import Table
+from tclose_spark.engine.tables import map_batches, schema_of
+from tclose_spark.errors import InputError, Problems
+from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.stages.insensitive import OF_WEIGHTS
+from tclose_spark.stages.preparation import holds_numbers, wrong_type
+from tclose_spark.stages.staging.batches import read_batches
+from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.stages.staging.tallies import NumberRange
+from tclose_spark.stages.warnings import NEARLY_UNIQUE
+from tclose_spark.stages.wrong_values import wrong_values
+from tclose_spark.table.columns.patterns import count_dates
+from tclose_spark.table.columns.preparing import as_text, no_value, not_of_type
+from tclose_spark.table.domains import (
+    QuasiDomain,
+)
+from tclose_spark.table.labels import NumericLabels
+
+
+def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
+    """Raises InputError if an insensitive column is nearly unique."""
+    distinct, rows = counted.distinct[name], counted.fingerprint.rows
+    if distinct > NEARLY_UNIQUE * rows and name not in spec.attributes.allow_unique:
+        is_weight = name == spec.attributes.published_weight
+        raise InputError(
+            f"{'weight' if is_weight else 'insensitive attribute'} {name!r} is nearly unique (about {distinct} "
+            f"values in {rows} rows): published as it is, it links rows to people; "
+            f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
+        )
+
+
+def _form_of(rows: Mapping[str | None, int]) -> str:
+    """What helps if dates are in the one form of these texts. rows: by text."""
+    counts = count_dates(pa.array([*rows], pa.string()), pa.array([*rows.values()], pa.int64()))
+    forms = [form for form, found in counts.items() if 0 < found == sum(rows.values())]
+    return f'set date_format: "{forms[0]}", ' if len(forms) == 1 else "give the right date_format, "
+
+
+def check_quasi(table: Table, staged: Table, name: str, place: int, quasi: QuasiIdentifier, counted: Counted) -> None:
+    """Raises InputError if values of a quasi-identifier are not of its type or outside of its range, if all are
+    missing, or if some are and bounds are to be published.
+    """
+    rows, wrong, problems = counted.fingerprint.rows, counted.marked.get(wrong_type(place), 0), Problems()
+    if wrong:
+        listed = wrong_values(table, name, no_value(quasi), partial(_texts_not_of_type, quasi)).listed
+        error = InputError(
+            f"quasi-identifier {name!r} is type: {quasi.type}, but {wrong} of {rows} rows hold "
+            f"{no_value(quasi)} (blanks count); correct them, {_form_of(listed.rows) if quasi.calendar else ''}or "
+            "use type: categorical",
+            values=listed,
+        )
+        problems.add(error)
+    absent = counted.ranges[name].missing if quasi.is_numeric else counted.histograms[place].get((None,), 0)
+    missing = absent - wrong  # values of another type were staged as missing
+    if holds_numbers(quasi) and missing == rows:
+        problems.add(InputError(f"quasi-identifier {name!r} is missing in all {rows} rows; leave it out"))
+    elif quasi.is_numeric and absent < rows:
+        with problems.gathered():
+            _check_range(domain_of_values(name, counted.ranges[name], table, quasi), quasi, staged, f"q{place}")
+        if quasi.numeric_output == "bounds" and missing and quasi.missing == "value":
+            error = InputError(
+                f"quasi-identifier {name!r} is missing in {missing} rows, which bounds cannot express; "
+                "use numeric_output: interval, or missing: any"
+            )
+            problems.add(error)
+    problems.raise_found()
+
+
+def _texts_not_of_type(quasi: QuasiIdentifier, column: pa.Array) -> pa.Array:
+    return as_text(column.filter(pa.array(not_of_type(column, quasi))))
+
+
+def domain_of_values(name: str, found: NumberRange, table: Table, settings: QuasiIdentifier) -> QuasiDomain:
+    """The domain of numbers, from the lowest to the highest present."""
+    is_whole = settings.calendar is not None or pa.types.is_integer(schema_of(table).field(name).type)
+    return QuasiDomain(
+        name=name,
+        kind="integer" if is_whole else "double",
+        missing=found.missing,
+        low=found.low,
+        high=found.high,
+        calendar=settings.calendar,
+    )
+
+
+def _check_range(domain: QuasiDomain, settings: QuasiIdentifier, staged: Table, column: str) -> None:
+    """Raises InputError if values are outside of the range of the run file. domain: of the values. staged: batches with
+    them, in this column.
+    """
+    if settings.limits is None:
+        return
+    low, high = (end * domain.scale for end in settings.limits)
+    if low <= Fraction(str(domain.low)) and Fraction(str(domain.high)) <= high:
+        return
+    write = NumericLabels(domain.kind == "integer", None, domain.calendar).write
+
+    def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in read_batches(batch.column(0) for batch in batches):
+            yield pa.RecordBatch.from_arrays([batch[column]], names=[domain.name])
+
+    def outside(numbers: pa.Array) -> pa.Array:
+        wrong = {x: write(x) for x in numbers.unique().drop_null().to_pylist() if not low <= Fraction(str(x)) <= high}
+        return pa.array([wrong[x] for x in numbers.to_pylist() if x in wrong], pa.string())
+
+    schema = pa.schema([(domain.name, pa.int64() if domain.kind == "integer" else pa.float64())])
+    found = wrong_values(map_batches(staged, numbers, schema), domain.name, "outside of its range", outside)
+    raise InputError(
+        f"attributes.quasi_identifiers.{domain.name}.range: {found.values} values in {found.rows} rows are outside "
+        f"of {' to '.join(settings.range or ())}; correct them, or widen the range",
+        values=found.listed,
+    )

@@ -1,0 +1,1 @@
+"""A trial of a suggested run file, in memory."""

@@ -1,0 +1,86 @@
+"""Linkage with the raw table in audits: computed here by rows, the same on both engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from html_page import Page
+from pyspark.sql import SparkSession
+
+from tclose_spark.api.audit import audit
+from tclose_spark.auditing import linkage as module
+from tclose_spark.errors import InputError
+
+RAW = [(20, "a", "flu"), (25, "b", "flu"), (31, "a", "gout"), (38, "b", "gout"), (29, "a", "cold"), (40, None, "cold")]
+RELEASED = [
+    ("[20, 31]", "*", "flu"),
+    ("[20, 31]", "*", "flu"),
+    ("[20, 31]", "*", "gout"),
+    ("[29, 40]", "*", "gout"),
+    ("[29, 40]", "*", "cold"),
+    ("[29, 40]", "*", "cold"),
+]
+QUASI, SENSITIVE = ["age", "job"], {"disease": "equal"}
+
+
+def table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    return pa.table(dict(zip(["age", "job", "disease"], zip(*rows, strict=True), strict=True)))
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_both_engines_link_rows(engine: str, spark: SparkSession) -> None:
+    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine=engine).to_json()["linkage"]
+    assert (found["rows"], found["classes"], found["without"]) == (6, 2, 0)
+    # both classes cover 29 and 31, are as wide, and have three rows; only the second has a cold, both have a gout
+    assert found["nearest"] == pytest.approx((1 + 1 + 1 + 1 + 0.5 + 1) / 6)
+    assert found["blind"] == pytest.approx((0.5 + 0.5 + 1 + 0.5 + 0.5 + 0.5) / 6)
+    assert found["one_to_one"] == 1
+
+
+def test_rows_without_a_class_of_their_own_are_never_linked() -> None:
+    raw = [*RAW[:5], (40, "a", "mumps")]
+    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(raw), engine="local").linkage
+    assert found is not None
+    assert (found.without, found.rows) == (1, 6)
+    assert found.nearest < 1
+
+
+def test_more_rows_than_the_sample_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 4)
+    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine="local")
+    assert found.linkage is not None
+    assert (found.linkage.rows, found.linkage.one_to_one) == (4, None)
+
+
+def test_the_command_and_the_page(tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]) -> None:
+    pq.write_table(table(RAW), tmp_path / "raw.parquet")
+    pq.write_table(table(RELEASED), tmp_path / "released.parquet")
+    asked = [
+        "audit",
+        tmp_path / "released.parquet",
+        "-q",
+        "age,job",
+        "-s",
+        "disease",
+        "--raw",
+        tmp_path / "raw.parquet",
+    ]
+    _, said, _ = tclose(*map(str, asked), "--html", str(tmp_path / "page.html"))
+    assert "Linkage with the raw table: of 6 raw rows among 2 classes" in said
+    assert Page((tmp_path / "page.html").read_text()).only("p", "Of 6 raw rows among 2 classes")
+    assert json.loads(tclose(*map(str, asked), "--json")[1])["linkage"]["rows"] == 6
+
+
+def test_what_cannot_be_linked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="no column 'disease'"):
+        audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW).drop_columns(["disease"]), engine="local")
+    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine="local")
+    assert found.linkage is None
+    assert "linkage is not measured: there are more than 1 classes" in found.notes
