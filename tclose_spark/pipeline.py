@@ -37,7 +37,7 @@ from tclose_spark.stages.staging.resuming import stage_to_resume
 from tclose_spark.stages.verify import judge_staged, require_holds
 from tclose_spark.stages.verify_finished import verify_finished
 from tclose_spark.table.domains import Profile
-from tclose_spark.usefulness.raw_versus_released import raw_versus_released
+from tclose_spark.usefulness.raw_side import raw_versus_released
 
 NO_KERNELS = "kernels    none are compiled here yet: this release compiles them once, in about half a minute of CPU"
 

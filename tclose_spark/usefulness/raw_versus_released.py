@@ -15,19 +15,15 @@ import numpy as np
 from tclose_spark.in_memory.apply_plan import Released
 from tclose_spark.in_memory.measure import PublishedClasses
 from tclose_spark.in_memory.sample import ComparedTable
-from tclose_spark.io.run import Run
 from tclose_spark.measures.disclosure.linkage import Linkage
 from tclose_spark.measures.disclosure.rare_cells import RareCells, rare_cells
 from tclose_spark.measures.disclosure.special_uniques import SpecialUniques, special_uniques
 from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.methods.method import Frequencies
-from tclose_spark.options.linked.linked_sample import LinkedRows, read_linked_rows
-from tclose_spark.options.suppression.released_values import public_labels
+from tclose_spark.options.linked.linked_sample import LinkedRows
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging.area import LINKED_SAMPLE, encoded_table, read_profile
 from tclose_spark.table.dictionaries import group_equal
 from tclose_spark.table.domains import Profile
-from tclose_spark.table.local_rows import LocalRows
 from tclose_spark.table.rows import Rows
 from tclose_spark.usefulness.classifier import MOST_VALUES, is_installed, predicted
 from tclose_spark.usefulness.cross_tables import CrossTable, Mean, cross_tables, means
@@ -99,19 +95,6 @@ class RawVersusReleased:
         for one in self.tables:
             found.setdefault(one.sensitive, []).append(one)
         return found
-
-
-def raw_versus_released(run: Run) -> dict[str, Any] | None:
-    """Raw rows of a staged release beside their published values; None if none could be drawn."""
-    profile = read_profile(run)
-    linked = run.staged(LINKED_SAMPLE, lambda text: read_linked_rows(text, profile, run.spec.release.is_exact))
-    if linked is None:
-        return None
-    rows = Rows.concatenate([linked.rows, linked.suppressed])
-    whole = LocalRows(rows, profile.distinct_rows) if len(rows) == profile.rows else encoded_table(run, profile)
-    trees = public_labels(run.spec, run.hierarchies, run.public_hierarchies)
-    attributes = ResolvedAttributes.of(run.spec.attributes, profile, trees, run.spec.privacy.n)
-    return measure_raw_versus_released(linked, profile, attributes, run.spec, whole.frequencies).to_json()
 
 
 def measure_raw_versus_released(

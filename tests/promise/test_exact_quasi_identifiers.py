@@ -31,7 +31,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableE
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.table.fingerprint import Fingerprint
-from tclose_spark.usefulness.raw_versus_released import raw_versus_released
+from tclose_spark.usefulness.raw_side import raw_versus_released
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
