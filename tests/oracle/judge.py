@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from oracle.labels import covers, meet
 from oracle.supersets import Twin
-from oracle.third_party import Counts, ThirdParty, as_spark_writes, measured, reached
+from oracle.third_party import Counts, ThirdParty, agree, as_spark_writes, measured, reached
 from oracle.third_party import distance as distance_of
 
 MOST_ROWS = 1500  # that are matched with the input's, which takes the square of their number
@@ -61,8 +61,8 @@ def _guarantees(party: ThirdParty) -> Iterator[str]:
         if Fraction(figure) > Fraction(certificate["guarantees"]["beta"][name]["required_exact"]):
             yield f"{name}: a class has a beta of {figure}"
     figures = {name: it for name, it in measured(certificate).items() if name in parts}
-    if figures != party.differences(parts):
-        yield f"the certificate says {figures}, and the release has {party.differences(parts)}"
+    if not agree(figures, differences := party.differences(parts)):
+        yield f"the certificate says {figures}, and the release has {differences}"
     for (name, kind), figure in found["l"].items():
         required = certificate["guarantees"]["l"][name][kind]["required"]
         if not figure if kind == "recursive" else figure < float(Fraction(str(required))) - 1e-7:

@@ -191,12 +191,12 @@ class ThirdParty:
                 for part in counts
             ]
             lacking = sum(len(+part) < len(+whole) for part in counts)
-            delta = None if lacking else round(max(abs(log) for of in logs for log in of.values()), 7)
+            delta = None if lacking else max(abs(log) for of in logs for log in of.values())
             far = max(
                 sum(part[v] / part.total() * log for v, log in of.items())
                 for part, of in zip(counts, logs, strict=True)
             )
-            found[name] = (round(max(far, 0.0), 7), delta, lacking)
+            found[name] = (max(far, 0.0), delta, lacking)
         return found
 
     def losses(self) -> dict[str, Fraction]:
@@ -237,7 +237,15 @@ def measured(certificate: dict[str, Any]) -> dict[str, Any]:
     """The certificate's figures in the form of `ThirdParty.differences`."""
     found = {}
     for name, entry in certificate["information"]["attributes"].items():
-        delta, far = entry["delta_disclosure"]["largest"], entry["kl_divergence"]
-        of_delta = None if delta is None else round(delta, 7)
-        found[name] = (round(far, 7), of_delta, entry["delta_disclosure"]["infinite"]["classes"])
+        delta = entry["delta_disclosure"]
+        found[name] = (entry["kl_divergence"], delta["largest"], delta["infinite"]["classes"])
     return found
+
+
+def agree(said: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Whether figures by sensitive attribute are equal but for the rounding of the certificate, to nine digits."""
+    return said.keys() == found.keys() and all(
+        (one is None) == (other is None) and (one is None or math.isclose(one, other, abs_tol=2e-9))
+        for name in said
+        for one, other in zip(said[name], found[name], strict=True)
+    )
