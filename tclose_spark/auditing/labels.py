@@ -163,7 +163,7 @@ def judge_labels(
                 raise InputError(
                     f"quasi-identifier {name!r}: its hierarchy lacks {unknown} labels; add a row for each value"
                 )
-            loss = LabelLoss(numeric=False, hierarchy=hierarchies[name])
+            loss = LabelLoss(numeric=False, hierarchy=hierarchies[name], foreign=True)
         else:
             sets = one.sets and not one.numeric
             loss = LabelLoss(
@@ -283,6 +283,7 @@ def _read_labels(columns: int) -> Mapper:
 
 
 def _unknown(tallies: Table, place: int, hierarchy: Hierarchy) -> int:
-    """How many labels are not in the hierarchy."""
+    """How many labels are not in the hierarchy, without texts in place of `*`."""
     known = hierarchy.leaf_set | set(hierarchy.leaves_under)
-    return len(vocabulary_of(tallies, {place: lambda labels: set(labels) - known})[place].names)
+    found = vocabulary_of(tallies, {place: lambda labels: set(labels) - known})[place].names
+    return sum(not shows_nothing(label) for label in found)

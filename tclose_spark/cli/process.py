@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import typer
 
@@ -35,12 +36,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but the end of Spark."""
     given = list(arguments)
+    if last:
+        sys.stdout = _UntilClosed(sys.stdout)
     if not given or "--help" in given:
         _import_help()
     publishes = given[:1] not in READS_ONLY
     return process.run_command(
         lambda: _app_of(given)(args=given, standalone_mode=False), announce, _failed, publishes=publishes, last=last
     )
+
+
+class _UntilClosed:
+    """Standard output, until its reader closes it, as `head` does. What follows is lost, and changes no exit code."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Writes the text; returns its length."""
+        self._unless_closed(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Writes what is buffered."""
+        self._unless_closed(self._stream.flush)
+
+    def _unless_closed(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 def _app_of(arguments: Sequence[str]) -> typer.Typer:

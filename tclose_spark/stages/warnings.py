@@ -63,7 +63,7 @@ def repetition_warning(one: Repetition) -> str:
     return (
         f"{one.column!r} looks like an identifier of a person and repeats: {one.rows:,} rows, about {one.values:,} "
         "values; counts are rows, so a person with several rows may be alone in a class; if these are people, use "
-        "attributes.person"
+        "attributes.person; if households, attributes.household"
     )
 
 

@@ -23,6 +23,7 @@ from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.measures.loss.ranges import INFINITY, looks_generalized, read_interval
+from tclose_spark.measures.supersets.label_axes import LabelAxis
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
 TREES = {"city": CITIES}
@@ -402,6 +403,31 @@ def test_a_column_of_one_text_that_shows_nothing_is_suppressed(session: Session,
     assert (found.figures.losses["name"], found.understated) == (pytest.approx(2 / 3), ())
     assert found.notes == (f"name: its one text: {text!r} stands for values that were removed; it counts as *",)
     assert text not in str(found.without_labels().notes)
+
+
+def test_a_text_in_place_of_a_value_needs_no_row_of_the_hierarchy(session: Session):
+    tree = Hierarchy.build([("Rome", "Italy", "*"), ("Oslo", "Norway", "*")], "towns")
+    found = audited(
+        session,
+        {"city": ["Italy", "REDACTED", "REDACTED"]},
+        hierarchies={"city": tree},
+        background=labels(session, city=["Rome", "Oslo"]),
+    )
+    loss = LabelLoss(numeric=False, hierarchy=tree, foreign=True)
+    axis = LabelAxis.of([pa.chunked_array([["Italy", "REDACTED"]])], loss)
+    assert [axis.name(*ends) for ends in zip(axis.low, axis.high, strict=True)] == ["Rome", "*"]
+    assert found.figures.losses["city"] == pytest.approx((1 / 2 + 2) / 3)
+    assert found.background is not None
+    assert found.background.candidates == 2
+
+
+def test_a_node_of_the_hierarchy_keeps_its_meaning(session: Session):
+    tree = Hierarchy.build([("XXX", "letters", "*"), ("YYY", "letters", "*")], "codes")
+    table = labels(session, city=["XXX", "letters"])
+    assert losses(table, question_from_columns(["city"]), {"city": tree}) == {
+        ("XXX",): {"city": 0},
+        ("letters",): {"city": 1},
+    }
 
 
 def test_a_text_that_replaces_single_values_is_suppressed_and_fits_everybody(session: Session):

@@ -273,7 +273,8 @@ def test_an_identifier_that_repeats_is_a_warning_without_its_values(make_run: Ma
     warnings = profile_warnings(profile_of(run), run.spec)
     assert warnings == (
         "'patient_id' looks like an identifier of a person and repeats: 1,540 rows, about 1,501 values; counts are "
-        "rows, so a person with several rows may be alone in a class; if these are people, use attributes.person",
+        "rows, so a person with several rows may be alone in a class; if these are people, use attributes.person; "
+        "if households, attributes.household",
     )
 
 
@@ -288,6 +289,14 @@ def test_a_column_that_is_listed_as_direct_and_nearly_unique_is_an_identifier(ma
     direct = {"direct_identifiers": ["paid", "nick"], "drop_others": True}
     run = make_run(one_woman(1), quasi={"age": {"type": "numeric"}}, **direct)
     assert profile_of(run).repeated == (Repetition("nick", 1501, 1500),)
+
+
+@pytest.mark.parametrize("name", ["nick", "client", "hhid"])
+def test_a_direct_identifier_that_repeats_is_one_whatever_its_name(make_run: MakeRun, name: str) -> None:
+    table = {**one_woman(1), name: [f"n{i // 4}" for i in range(1501)]}
+    direct = {"direct_identifiers": [name], "drop_others": True}
+    run = make_run(table, quasi={"age": {"type": "numeric"}}, **direct)
+    assert profile_of(run).repeated == (Repetition(name, 1501, 376),)
 
 
 def test_blanks_that_keep_a_value_out_of_its_hierarchy_are_named(make_run: Callable[..., Run]) -> None:

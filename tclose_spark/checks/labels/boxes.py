@@ -60,6 +60,8 @@ class Axis:
     def of(quasi: JudgedQuasi, labels: Iterable[str | None], hierarchy: Hierarchy | None) -> Axis:
         """The axis on which every label is a range of codes."""
         published = {label for label in labels if label not in (None, ROOT)}
+        everything = frozenset(label for label in published if quasi.loss.covers_all(label))
+        published -= everything
         if hierarchy is not None:
             spans: dict[str, Span] = {}
             for path in hierarchy.paths:
@@ -67,10 +69,11 @@ class Axis:
                     spans.setdefault(node, (len(spans), 0))
                 spans |= {node: (spans[node][0], len(spans) - 1) for node in path}
             return Axis(
-                places={path[0]: spans[path[0]][0] for path in hierarchy.paths}, spans=spans, builder=quasi.builder
+                places={path[0]: spans[path[0]][0] for path in hierarchy.paths},
+                spans=spans,
+                builder=quasi.builder,
+                everything=everything,
             )
-        everything = frozenset(label for label in published if quasi.loss.covers_all(label))
-        published -= everything
         if quasi.loss.numeric:
             intervals = [one for label in published if (one := interval_or_none(label)) is not None]
             texts = sorted(label for label in published if interval_or_none(label) is None)

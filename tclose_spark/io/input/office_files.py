@@ -19,6 +19,8 @@ from tclose_spark.runfile.spec import Input
 Rows = Sequence[Sequence[Any]]
 NAMES = {"excel": "an Excel", "stata": "a Stata", "spss": "an SPSS", "sas": "a SAS"}
 """Formats that packages of the extra `formats` read."""
+OPTIONS = {"excel": ("sheet", "skip_rows", "skip_footer", "header")}
+"""The options of a format; the others here have none."""
 
 
 def read_file(file: Place, source: Input) -> pa.Table:
@@ -34,6 +36,11 @@ def read_file(file: Place, source: Input) -> pa.Table:
 
 def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -> Any:
     """What a function of this module reads. See `read_file` for errors."""
+    known = OPTIONS.get(source.format, ())
+    for key in source.options:
+        if key.lower() not in known:
+            expected = f"expected one of {', '.join(known)}" if known else "its files have no options"
+            raise ConfigurationError(f"input.options.{key}: format {source.format} has no such option; {expected}")
     try:
         return reader(file, source)
     except (ConfigurationError, InputError):

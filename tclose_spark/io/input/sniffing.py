@@ -41,6 +41,7 @@ BELOW = re.compile(
 )
 """How a line below a table begins, some of whose other fields are empty."""
 PLAIN = re.compile(Numerals().pattern)
+GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
@@ -270,6 +271,24 @@ def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source:
         yield "decimal", numerals.decimal
         if numerals.thousands:
             yield "thousands", numerals.thousands
+    elif any(map(_are_grouped, columns)):
+        told.get()(
+            f"note: {file.name} has whole numbers and numbers with points before three digits, which are read as "
+            "decimals; set input.options.thousands if they are thousands"
+        )
+
+
+def _are_grouped(column: Sequence[str]) -> bool:
+    """Whether a column of numbers looks as if its points were marks of thousands: three digits follow each, some end
+    in 0, and other numbers are whole.
+    """
+    texts = {text.strip() for text in column} - {""}
+    with_points = [text for text in texts if "." in text]
+    return (
+        0 < len(with_points) < len(texts)
+        and all(map(GROUPED.fullmatch, texts))
+        and any(text.endswith("0") for text in with_points)
+    )
 
 
 def _fields(line: str, layout: _Layout) -> list[str]:

@@ -61,7 +61,7 @@ class LabelAxis:
         elif loss.numeric:
             axis = _of_numbers(labels)
         else:
-            axis = _of_values(labels, loss) if loss.hierarchy is None else _of_tree(labels, loss.hierarchy)
+            axis = _of_values(labels, loss) if loss.hierarchy is None else _of_tree(labels, loss, loss.hierarchy)
         return LabelAxis(axis.low[place], axis.high[place], axis.ranks, axis.nodes, axis.write)
 
     def name(self, low: int, high: int) -> str:
@@ -117,7 +117,8 @@ def leaf_stretches(labels: Sequence[Label], hierarchy: Hierarchy | None) -> tupl
     return stretches[:, 0].copy(), stretches[:, 1].copy()
 
 
-def _of_tree(labels: Sequence[Label], tree: Hierarchy) -> LabelAxis:
+def _of_tree(labels: Sequence[Label], loss: LabelLoss, tree: Hierarchy) -> LabelAxis:
+    labels = [(ROOT if loss.covers_all(label[0]) else label[0],) for label in labels]
     root = tree.paths[0].index(ROOT)
 
     def write(low: int, high: int) -> str:

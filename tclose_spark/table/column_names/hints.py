@@ -124,6 +124,17 @@ def hint_of(name: str) -> Hint:
     )
 
 
+def may_name_people(name: str) -> bool:
+    """Whether a direct identifier with this name may number people or households: it is not known to be another.
+
+    >>> [may_name_people(name) for name in ("client", "hhid", "first_name", "hospital")]
+    [True, True, False, False]
+    """
+    hint = hint_of(name)
+    of_another = hint.of_others or OF_THINGS & set(words_of(name))
+    return not of_another and (hint.concept is None or hint.concept.name == "household number")
+
+
 def least_uniqueness(name: str) -> float | None:
     """The share of different values above which a column with this name identifies a person; None if it never does.
 

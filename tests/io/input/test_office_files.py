@@ -193,3 +193,10 @@ def test_times_of_a_zone_are_asked_about(tmp_path: Path, kind: str) -> None:
         schema = sources.read_table(LocalSession(), source_of(str(path), None, {})).schema
     assert b"a timestamp of the zone Europe/Berlin" in schema.field("at").metadata[UNREADABLE]
     assert not schema.field("utc").metadata
+
+
+@pytest.mark.parametrize(("name", "key"), [("a.xlsx", "thousands"), ("a.xlsx", "sep"), ("a.dta", "header")])
+def test_an_option_that_a_format_does_not_have_is_refused(tmp_path: Path, name: str, key: str) -> None:
+    WRITERS[name](tmp_path / name)
+    with pytest.raises(ConfigurationError, match=rf"input\.options\.{key}: format \w+ has no such option"):
+        read(tmp_path / name, **{key: "."})

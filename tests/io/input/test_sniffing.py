@@ -31,7 +31,9 @@ def find(tmp_path: Path) -> Any:
             made = completed(Input(path=str(file), format="csv", options=given), names, may_leave_out=True)
         finally:
             told.reset(token)
-        assert bool(lines) == (made.options != given) or "commas" in lines[0] or "zone" in lines[0]
+        assert (
+            bool(lines) == (made.options != given) or "commas" in lines[0] or "points" in lines[0] or "zone" in lines[0]
+        )
         assert not any("Köln" in line for line in lines)
         return {key: value for key, value in made.options.items() if key not in given}, lines
 
@@ -60,6 +62,27 @@ def find(tmp_path: Path) -> Any:
 )
 def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
     assert find(text, header="true") == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("column", "is_doubted"),
+    [
+        (["950", "1.200", "12.450"], True),
+        (["0", "-1.200", "7"], True),
+        (["950", "1.234", "12.455"], False),
+        (["0.125", "1.250", "3"], False),
+        (["1.200", "12.450"], False),
+        (["950", "1.2", "12.450"], False),
+        (["950", "1200"], False),
+    ],
+)
+def test_points_before_three_digits_beside_whole_numbers_are_doubted(
+    find: Any, column: list[str], is_doubted: bool
+) -> None:
+    found, lines = find("name;income\n" + "".join(f"a;{text}\n" for text in column), sep=";", header="true")
+    assert found == {}
+    assert [line for line in lines if "points before three digits" in line] == lines
+    assert len(lines) == is_doubted
 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "IBM850", "UTF-16", "UTF-16LE", "UTF-16BE"])
