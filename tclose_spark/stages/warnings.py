@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
-from tclose_spark.table.far_numbers import CODES
+from tclose_spark.table.far_numbers import CODES, FarNumbers, ends, far_numbers
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
@@ -29,9 +31,10 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         said = one.said(profile.rows, spec.privacy.k)
         sentences.append(f"quasi-identifier {one.column!r}: {said}, so its loss will look small; {CODES}")
     for domain in profile.sensitive:
-        details = _of_sensitive(
-            domain, spec.attributes.sensitive_attributes[domain.name], profile.rows, not spec.release.is_plain
-        )
+        settings = spec.attributes.sensitive_attributes[domain.name]
+        details = _of_sensitive(domain, settings, profile.rows, not spec.release.is_plain)
+        if settings.distance == "ordered" and settings.order == "value" and (far := _far_values(domain)):
+            details.append(f": {far.who(profile.rows, spec.privacy.k)}; {CODES}")
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
     sentences += certified_warnings(profile)
     weight = spec.attributes.weight
@@ -93,6 +96,18 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
             "lengthen the scale, and can make distances smaller"
         )
     return sentences
+
+
+def _far_values(domain: SensitiveDomain) -> FarNumbers | None:
+    """The numbers of a sensitive attribute that are far from all others, if its values are numbers."""
+    counted = {value: n for value, n in zip(domain.values, domain.counts, strict=True) if n and value is not None}
+    try:
+        numbers = Counter[float]()
+        for value, n in counted.items():
+            numbers[float(parse_quantity(value))] += n
+    except (ValueError, OverflowError):
+        return None
+    return far_numbers(domain.name, ends(numbers), numbers.total())
 
 
 def _spellings(spellings: int, present: int) -> str:

@@ -246,6 +246,27 @@ def test_warnings_are_announced_and_kept(
     assert [figure["quasi_identifier"] for figure in record["insensitive"]["taken_back"]] == ["age", "sex"]
 
 
+@pytest.mark.parametrize(
+    ("codes", "distance", "warned"),
+    [
+        (["9999"] * 5, "ordered", "fewer than 10 rows have numbers far from all others"),
+        (["9999"] * 5, "equal", ""),
+        (["12"] * 5, "ordered", ""),
+        (["1" + "0" * 400] * 5, "ordered", ""),  # is no float
+    ],
+)
+def test_codes_in_an_ordered_sensitive_attribute_are_warned_of(
+    make_run: MakeRun, codes: list[str], distance: str, warned: str
+) -> None:
+    table = {"age": ["30"] * 205, "stay": [str(i % 10) for i in range(200)] + codes}
+    sensitive = {"stay": {"distance": distance, "t": 0.3}}
+    run = make_run(table, quasi={"age": {"type": "numeric"}}, sensitive=sensitive, k=10)
+    found = [one for one in profile_warnings(profile_of(run), run.spec) if "far from" in one]
+    assert len(found) == bool(warned)
+    assert all(f"sensitive attribute 'stay': {warned}" in one and "missing_values" in one for one in found)
+    assert not any("9999" in one for one in found)
+
+
 def one_woman(rows: int = 40) -> dict[str, list[Any]]:
     """1,500 people with a row each, and one with more."""
     return {
