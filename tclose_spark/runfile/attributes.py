@@ -82,7 +82,9 @@ End = Annotated[str, BeforeValidator(_end), WithJsonSchema({"type": ["number", "
 
 
 class Text(Section):
-    """Which spellings of a text column are one value. They are merged when the table is read, and published merged."""
+    """Which spellings of a text column are one value. The run merges them when it reads the table, and publishes them
+    merged.
+    """
 
     normal_form: NormalForm | None = None
     """The Unicode normal form of all texts."""
@@ -100,23 +102,23 @@ class QuasiIdentifier(Section):
     """A column that, together with others, may identify a person. Lengths of dates and times are in days."""
 
     type: Literal["categorical", "numeric", "date", "timestamp"] = "categorical"
-    """With numeric, date and timestamp, classes publish intervals; with categorical, values, hierarchy nodes, or `*`.
+    """Of numeric, date and timestamp columns, classes publish intervals; of categorical ones, values, hierarchy nodes
+    or `*`.
     """
     date_format: Annotated[str, AfterValidator(check_date_format)] | None = None
-    """How texts of dates or times are written, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers, and
-    `%b` for Jan to Dec. By default ISO. With a form, whole numbers such as 20241231 are dates, too. Labels are
-    published as ISO.
+    """The form of dates or times, such as `%d.%m.%Y`: directives of Python's `strptime` for numbers, and `%b` for Jan
+    to Dec. By default ISO. Labels are always ISO.
     """
     hierarchy: HierarchySource | None = None
-    """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or the settings
-    from which a hierarchy is built of the column's values.
+    """A CSV file without a header: one row per value, from the value to `*`, separated by `;` or `,`. Or settings that
+    build a hierarchy from the column's values.
     """
     round_to: Exact | None = None
     """Ends of intervals are rounded outward to multiples of this."""
     numeric_output: Literal["interval", "bounds"] = "interval"
-    """interval publishes `[30, 39]` as text; bounds publishes two columns of numbers, `age_min` and `age_max`."""
+    """interval: `[30, 39]` as text. bounds: two columns of numbers, `age_min` and `age_max`."""
     generalization: Literal["suppress", "set"] = "suppress"
-    """For a column without a hierarchy. suppress publishes the one value of a class, or `*`; set publishes all its
+    """For a column without a hierarchy. suppress: a class publishes its only value, or `*`. set: it publishes all its
     values, `{a, b}`.
     """
     text: Text | None = None
@@ -127,14 +129,14 @@ class QuasiIdentifier(Section):
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
     range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
     """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on
-    it.
+    this range.
     """
     missing: Literal["value", "any"] = "value"
-    """With value, a missing value is a value of its own: a class that mixes it with others publishes `*`. With any, it
-    could be any value: every label means this or missing.
+    """value: missing is a value of its own; a class that mixes it with others publishes `*`. any: it could be any
+    value; every label means this or missing.
     """
     missing_values: MissingValues = ()
-    """Codes that are read as missing, such as `[99, "Unknown"]`."""
+    """Codes that mean missing, such as `[99, "Unknown"]`."""
 
     @property
     def is_numeric(self) -> bool:
@@ -271,11 +273,11 @@ class Diversity(Section):
         Annotated[Exact, AfterValidator(_of_frequency), WithJsonSchema(number_schema(minimum=1), mode="validation")]
         | None
     ) = None
-    """No value has more than one over this of a class."""
+    """With frequency f, no value has more than 1/f of a class."""
 
 
 class Bins(Section):
-    """Bins of an ordered attribute, of one of three kinds. Fragments are cut between bins only; t is still that of the
+    """Bins of an ordered attribute, of one of three kinds. Fragmentation cuts between bins only. t still compares the
     values.
     """
 
@@ -297,14 +299,14 @@ class Bins(Section):
 
 
 class EvenPlaces(Section):
-    """Places of the values of a numeric ordered attribute, of one of two kinds. Neighbours are one step apart; a place
-    may have no row.
+    """Places of a numeric ordered attribute, of one of two kinds. Neighbouring places are one step apart. A place may
+    have no row.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
     equal_width: Annotated[int, Field(ge=2, le=MOST_PLACES)] | None = None
-    """So many bins of equal width between the smallest and the largest value, each a place. A value on an edge is in
-    the bin above it.
+    """The number of bins of equal width from the smallest to the largest value. Each is a place. A value on an edge is
+    in the bin above.
     """
     step: Annotated[Exact, AfterValidator(_positive)] | None = None
     """Places of this width, from the smallest value on."""
@@ -322,13 +324,12 @@ class SensitiveAttribute(Section):
     distance: Annotated[
         str, BeforeValidator(known_distance), WithJsonSchema({"type": "string", "enum": list(DISTANCES)})
     ] = DEFAULT
-    """The ground distance of two values. equal: all are equally far apart; ordered: by their places in the order;
+    """The ground distance of two values. equal: all are equally far apart. ordered: by their places in the order.
     hierarchical: by the height of their nearest common group.
     """
     t: Closeness = None
-    """The largest earth mover's distance between the column's distribution in a class and in the table, from 0 to 1,
-    exact as written. With 0, every class has the table's distribution. measure: the distance is reported and limits
-    nothing.
+    """The largest earth mover's distance of a class from the table: 0 (the same distribution) to 1, exact as written.
+    measure: reports the distance and limits nothing.
     """
     order: (
         Literal["value", "frequency"]
@@ -338,9 +339,8 @@ class SensitiveAttribute(Section):
     hierarchy: HierarchySource | None = None
     """For a hierarchical distance: a hierarchy file, as for a quasi-identifier."""
     missing: Literal["error", "lowest", "highest", "leaf", "uninformative"] = "error"
-    """The place of missing values: lowest or highest in an order, or a leaf of their own in a hierarchy. error rejects
-    them. With an equal distance, they are a value like others; if they are uninformative, they are so for t, but count
-    for no l and no attack.
+    """Missing values: lowest or highest in an order, a leaf in a hierarchy. error rejects them. With an equal distance,
+    uninformative counts them for t, not for l and attacks.
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
@@ -349,13 +349,13 @@ class SensitiveAttribute(Section):
     bins: Bins | None = None
     """For method fragmentation: bins of an ordered attribute."""
     domain: EvenPlaces | None = None
-    """The places of a numeric attribute between which an ordered distance is measured; by default each value that
-    occurs is one. Values are published as they are.
+    """The places that an ordered distance of numbers counts. By default, each value that occurs is a place. The release
+    has the values unchanged.
     """
     text: Text | None = None
     """Which spellings are one value."""
     missing_values: MissingValues = ()
-    """Codes that are read as missing, such as `[99, "Unknown"]`."""
+    """Codes that mean missing, such as `[99, "Unknown"]`."""
     brought: SkipJsonSchema[tuple[Any, ...]] = ()
     """The settings of requirements that other packages bring, whose keys these are in the run file."""
 
@@ -454,39 +454,39 @@ class Attributes(Section):
     """The role of each column."""
 
     direct_identifiers: Columns = ()
-    """Columns that name a person. They are not read past the first stage and never published."""
+    """Columns that name a person. Only the first stage reads them. They are never published."""
     person: PersonColumn | None = None
-    """The column that identifies the person of each row, if a person may have several. k and l then count people, and
-    each t is required over rows and over people. The column is never published.
+    """The column that identifies a person who may have several rows. It is never published. k and l count people; each
+    t holds over rows and over people.
     """
     household: HouseholdColumn | None = None
-    """The column that identifies the household of each row. A class can be required to have members of several. The
-    column is never published.
+    """The column that identifies the household of each row. It is never published. Its `k` can require members of
+    several households in every class.
     """
     weight: WeightColumn | None = None
     """The column with the number of people whom each row stands for, if the table is a survey. It has no other role."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(min_length=1, json_schema_extra=_or_nothing)
-    """Columns that an adversary may know of a person, with their settings. They are published generalized."""
+    """Columns that an adversary may know of a person, with their settings. The release generalizes them."""
     sensitive_attributes: dict[str, Annotated[SensitiveAttribute, AfterValidator(_protected)]] = Field(
         min_length=1, json_schema_extra=_some_requirement
     )
-    """Columns that an adversary must not learn about a person, with their settings. Their values are published
+    """Columns that an adversary must not learn about a person, with their settings. The release has their values
     unchanged.
     """
     insensitive_attributes: Columns = ()
-    """Columns that neither identify nor harm a person. They are published unchanged."""
+    """Columns that neither identify nor harm a person. The release has them unchanged."""
     missing_values: dict[str, MissingValues] = Field(default_factory=dict)
-    """Codes that are read as missing in insensitive attributes, such as `{region: [9]}`. Other columns have a key of
-    their own.
+    """Codes that mean missing in insensitive attributes, such as `{region: [9]}`. Other columns have a key of their
+    own.
     """
     pseudonyms: Pseudonyms = Field(default_factory=dict)
-    """Direct identifiers that are published as keyed pseudonyms, which link the rows of a person. One of them may also
-    be the column of `person`.
+    """Direct identifiers to publish as keyed pseudonyms, which link the rows of a person. One of them may also be the
+    column of `person`.
     """
     drop_others: bool = False
     """Leave out columns without a role. Without this, such a column is an error."""
     allow_unique: Columns = ()
-    """Insensitive attributes that may be published although they are nearly unique."""
+    """Insensitive attributes to publish although they are nearly unique."""
 
     @model_validator(mode="before")
     @classmethod

@@ -95,18 +95,18 @@ RANGES = {"type": "object", "additionalProperties": {"anyOf": [{"type": ["string
 
 
 class HierarchyBuilder(Section):
-    """A hierarchy that is built from the values of the column, in one of these forms."""
+    """A hierarchy to build from the column's values, in one of these forms."""
 
     intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many), one_or_many(number_schema())] | None = None
     """Widths of intervals of numbers, narrowest first, each a multiple of the previous one. Intervals begin at
     multiples of their width.
     """
     prefix: Annotated[tuple[Positive, ...], BeforeValidator(as_tuple)] | Positive | None = None
-    """The number of characters that each level removes; or a list of the numbers of characters that the levels keep."""
+    """How many characters each level removes, or a list of how many characters each level keeps."""
     dates: Annotated[tuple[DatePart, ...], BeforeValidator(_many), one_or_many({"enum": [*DATE_PARTS]})] | None = None
     """Parts of a date or a time, the finest first."""
     order: Annotated[int, Field(ge=2)] | None = None
-    """The number of values, in their order, that form a group. As many groups form one of the next level, up to one."""
+    """How many values, in their order, form a group. As many groups form one of the next level, until one is left."""
     groups: Groups | None = None
     """The values that each label stands for; `*` is above the labels."""
     levels: Annotated[tuple[Groups, ...], BeforeValidator(as_tuple)] | None = None
@@ -119,11 +119,11 @@ class HierarchyBuilder(Section):
         ]
         | None
     ) = None
-    """The ranges of codes that each label stands for, such as `140-239`; a list of such tables, the finest first; or
-    `icd9`: categories, sections and chapters of ICD-9.
+    """The codes of each label as ranges, such as `140-239`. Or a list of such tables, finest first. Or `icd9`:
+    categories, sections and chapters of ICD-9.
     """
     other: str | None = None
-    """For groups, levels and ranges, the label of all values that no group or range holds."""
+    """For groups, levels and ranges: the label of every value outside them."""
 
     @property
     def form(self) -> str:

@@ -14,15 +14,15 @@ SHARE = number_schema(exclusiveMinimum=0, maximum=1)["anyOf"]
 
 
 class JointCloseness(Section):
-    """t of the tuple of some sensitive attributes, as if it were one attribute (Li et al. 2007, section 8). Any two
-    tuples that differ are equally far apart.
+    """A t of several sensitive attributes as one (Li et al. 2007, section 8). Any two different tuples of their values
+    are equally far apart.
     """
 
     attributes: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2)]
     """The sensitive attributes whose values form the tuple."""
     t: Annotated[Closeness, WithJsonSchema({"anyOf": [*SHARE, {"const": MEASURE}]}, mode="validation")]
-    """The largest earth mover's distance between the distribution of the tuples in a class and in the table, above 0
-    and at most 1, exact as written. measure: the distance is reported and limits nothing.
+    """The largest earth mover's distance of a class's tuples from the table's, above 0 and at most 1, exact as written.
+    measure: reports the distance and limits nothing.
     """
 
     @property

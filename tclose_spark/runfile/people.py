@@ -42,9 +42,9 @@ class Weight(Section):
     column: Annotated[str, Field(min_length=1)]
     """The name of the column. Its values are numbers from 0 to 1,000,000,000."""
     publish: bool = False
-    """Whether the column is published, and checked like an insensitive attribute. If not, it is in no public file."""
+    """Publish the column, and check it like an insensitive attribute. If false, no public file has it."""
     round_to: Annotated[Exact, AfterValidator(_step), WithJsonSchema(number_schema(exclusiveMinimum=0))] | None = None
-    """Published weights are the nearest multiples of this; of two that are as near, the even multiple."""
+    """Published weights are rounded to the nearest multiple of this, and between two to the even one."""
 
     @model_validator(mode="after")
     def _rounded_if_published(self) -> Self:

@@ -47,8 +47,8 @@ class Population(Section):
     weight: Annotated[str, Field(min_length=1)] | None = None
     """A column with the number of people that each row stands for. Population figures are estimates then."""
     table: str | None = None
-    """A table with one row for each person of the population and the raw quasi-identifiers under their names, relative
-    to the run file.
+    """The path, relative to the run file, of a table with a row for each person of the population. It has the raw
+    quasi-identifiers under their names.
     """
     format: Literal["csv", "parquet", "delta", "table"] | None = None
     """The format of the table, if its path does not name it."""
@@ -91,8 +91,8 @@ class RiskLimits(Section):
     """Limits for an adversary who names the people of all records. Needs `privacy.population`."""
 
     individual: RiskLimit | None = None
-    """Limits for the individual risk, an estimate: its mean is the share of records that are expected to be
-    re-identified. Needs `privacy.population` with a fraction or weights.
+    """Limits for the individual risk, an estimate. Its mean is the expected share of re-identified records. Needs
+    `privacy.population` with a fraction or weights.
     """
 
     household: RiskLimit | None = None

@@ -23,15 +23,14 @@ class ReleaseForm(Section):
     """How the classes are published."""
 
     form: Literal["generalization", "anatomy", "permutation"] = "generalization"
-    """generalization: labels that cover the values of a class. anatomy: quasi-identifiers as they are, with the number
-    of their class, and a second table of the sensitive values of each class. permutation: quasi-identifiers as they
-    are, beside sensitive values that change places within their class.
+    """generalization: labels cover a class's values. anatomy: exact quasi-identifiers, and each class's sensitive
+    values in a second table. permutation: exact quasi-identifiers; sensitive values change places within a class.
     """
     together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = Field(
         (), validation_alias=also("together", "blocks")
     )
-    """Blocks of sensitive attributes (complete disjoint projections, CODIP). Each is published by itself, so that
-    nothing connects the values of a person in two blocks but the class.
+    """Blocks of sensitive attributes (complete disjoint projections, CODIP). The release has each block by itself, so
+    only the class connects a person's values in two blocks.
     """
 
     @model_validator(mode="after")

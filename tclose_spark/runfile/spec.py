@@ -79,18 +79,17 @@ class Input(Section):
     view.
     """
     format: Format = "parquet"
-    """The format of the input; by default that of the path's ending, if it has one such as `.csv` or `.xlsx`. Those
-    from excel on are of one file, which this process reads as a whole.
+    """The format of the input. Without it, the path's ending decides, such as `.csv` or `.xlsx`. Formats from excel on:
+    one file, which this process reads as a whole.
     """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true` and `sep: ";"` for a CSV file. Ours are: `decimal`,
-    `thousands` and `currency`, the marks in numbers; `skip_rows` and `skip_footer`, lines above and below the table;
-    `sheet` of a workbook, by its name.
+    """Options of Spark's reader, such as `header: true`. Also `decimal`, `thousands` and `currency` (marks in numbers),
+    `skip_rows` and `skip_footer` (lines above and below the table), and a workbook's `sheet`.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
     missing_values: MissingValues = ()
-    """Codes that are read as missing in every quasi-identifier, sensitive and insensitive attribute."""
+    """Codes that mean missing in every quasi-identifier, sensitive and insensitive attribute."""
 
     @property
     def is_frame(self) -> bool:
@@ -129,17 +128,16 @@ class Output(Section):
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
     after: str | None = Field(None, validation_alias=also("after", "previous_release"))
-    """The output folder of the earlier release that this one continues: people who stay keep their atom. It may be this
-    run's own output, which then has no earlier release at first.
+    """The output folder of the release that this one continues. People who stay keep their atom. It may be this run's
+    own output, even before the first release.
     """
     leavers: Literal["withhold", "keep"] = "withhold"
-    """What becomes of an atom if one of its people left, or has other sensitive values. withhold: nobody of it is
-    published. keep: those who left or changed are published as they were, until all of the atom left; internal/records
-    then has every published row as it was.
+    """What becomes of an atom if someone leaves or changes. withhold: it is not published. keep: it stays as it was
+    until all left; internal/records then has every published row.
     """
     keep_versions: Annotated[int, Field(ge=1)] = 1
-    """How many releases stay readable as versions of the Delta table: this one, and those before it. More than 1 needs
-    after, with this run's own output.
+    """How many releases the Delta table keeps as versions, this one included. More than 1 needs `after` with this run's
+    own output.
     """
     keep_linked: bool = False
     """Keep every input row beside its published values, in internal/linked."""
@@ -212,9 +210,9 @@ class Privacy(Section):
     model_config = ConfigDict(json_schema_extra=_k_or_profile)
     _k_of_profile: bool = PrivateAttr(default=False)
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
-    """The least number of rows of a class. With auto, the plan chooses it, and this field holds 2 until then."""
+    """The least number of rows of a class. auto: the plan chooses it; until then this field is 2."""
     nt: Supersets | None = None
-    """Requires (n, t)-closeness instead of t-closeness: each class is within t of a natural superset of n records."""
+    """(n, t)-closeness instead of t-closeness: each class is within t of a natural superset of at least n rows."""
     joint: Annotated[tuple[JointCloseness, ...], BeforeValidator(as_sections)] | None = None
     """Closeness of several sensitive attributes together, beside that of each: `[{attributes: [a, b], t: 0.3}]`."""
     suppression_limit: Annotated[
@@ -222,17 +220,15 @@ class Privacy(Section):
     ] = Fraction(0)
     """The largest share of the input's rows that the method may suppress."""
     of: Literal["input", "released"] = Field("input", validation_alias=also("of", "reference"))
-    """Which distribution classes are compared with: that of all input rows, or that of the released rows."""
+    """What classes are compared with: the distribution of all input rows, or of the released rows."""
     population: Population | None = None
     """The population that the input is a sample of. The certificate then has the risk of re-identification."""
     risk: RiskLimits | None = None
-    """The risk of re-identification that is required. Without limits it is reported only."""
+    """The risk of re-identification that you allow. Figures without a limit are only reported."""
     alpha: Annotated[Exact, AfterValidator(_weight), WithJsonSchema(number_schema(minimum=0, maximum=1))] | None = None
     """With `k: auto`, the weight of privacy loss in the choice (see docs/choose.md)."""
     profile: ProfileName | None = None
-    """Rules of a regulator that the release is checked for, by name or with settings. It fills in a k that is left
-    out.
-    """
+    """A regulator's rules to check the release for, by name or with settings. It gives k if you leave k out."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -308,9 +304,9 @@ class Privacy(Section):
 
 
 class ReleaseSpec(Section):
-    """One run: which table, which columns are what, how much privacy, by which method.
+    """One run: the table, the role of each column, the privacy and the method.
 
-    A run file has a name, an input and an output; from Python a call may give them: `release(table, spec, output=..)`.
+    From Python, a call may give the name, input and output: `release(table, spec, output=..)`.
     """
 
     name: Annotated[str, Field(min_length=1)] = "release"
@@ -330,11 +326,11 @@ class ReleaseSpec(Section):
     release: ReleaseForm = ReleaseForm()
     """How the classes are published: as labels, or with quasi-identifiers as they are."""
     engine: Literal["auto", "local", "spark"] = "auto"
-    """Where the run works: local is this process, without Java; auto takes it for small local files and tables in
-    memory, and Spark for all else. The release is the same.
+    """Where the run works. local: in this process, without Java. spark: on Spark. auto: local for small local files and
+    tables in memory, otherwise Spark. The release is the same.
     """
     suggested: dict[Literal["attributes", "privacy", "method"], Any] | None = None
-    """What `tclose suggest` proposed. The internal report lists what was changed after it."""
+    """What `tclose suggest` proposed. The internal report lists what you changed afterwards."""
 
     brought: SkipJsonSchema[tuple[Any, ...]] = ()
     """The settings of options that other packages bring, whose keys these are in the run file."""

@@ -407,9 +407,7 @@ def test_tuples_of_a_block_are_judged_together(run_file: RunFile, open_run: Open
         assert all(Fraction(n, part.total()) <= 3 * Fraction(pays[pay], N) for pay, n in of_class.items())
 
 
-@promises(
-    "A row of a permutation is not a record of one person.", "Each of its sensitive values is that of some person"
-)
+@promises("A row of a permutation is not a record of one person.", "Each of its sensitive values is of some person")
 @pytest.mark.parametrize("form", ["permutation", "permutation of blocks"])
 def test_a_row_of_a_permutation_may_have_the_values_of_another_person(made: Callable[..., Made], form: str) -> None:
     """Some rows keep their values, because places are random."""
@@ -452,7 +450,7 @@ def moved(column: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 
 
 @promises(
-    "How it is proven: while the release is written",
+    "While the release is written, the raw rows are also hashed",
     "The verifier reads the tables back",
     "It groups the tables by the class",
 )

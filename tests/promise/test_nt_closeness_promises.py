@@ -147,7 +147,7 @@ def test_rows_of_narrower_labels_are_counted(n: int, holds: bool) -> None:
     assert together.holds  # flu in all of the box of 20 to 29, and in none beside it
 
 
-@promises("In a release of more than 2,000,000 classes, or of more than 2^25 counts of values")
+@promises("Beyond 2,000,000 classes or 2^25 counts of values")
 def test_larger_releases_are_proven_by_the_whole_table_and_by_classes_of_n_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -281,7 +281,7 @@ def test_a_person_with_many_rows_is_in_a_large_class(release: Made, rows: str) -
     assert here
 
 
-@promises("What a class reveals of people in other ways is measured over rows:")
+@promises("All else is measured over rows:")
 def test_other_figures_are_of_rows(release: Made) -> None:
     of_one_value = release.certificate["attributes"]["sensitive"]["disease"]["homogeneous"]
     table = read(release.folder / "out/public/release")

@@ -119,7 +119,9 @@ def test_intersections_and_differences_are_close_to_a_mixture(line: Line) -> Non
 
 
 @promises(
-    "The requirements are those of the line: a later release may require less, and is refused if it requires more"
+    "The requirements are those of the line.",
+    "A later release may require less.",
+    "One that requires more than the atoms have is refused",
 )
 def test_later_releases_may_require_less(
     line: Line, write_run: Callable[..., Path], open_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch

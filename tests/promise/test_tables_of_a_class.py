@@ -57,7 +57,7 @@ def published(form: ReleaseForm, held: list[int], order: list[int] | None = None
 @promises(
     "Nothing else connects a person with a value.",
     "Only a person's sensitive values are hidden, among those of a class",
-    "What is published of a class beyond the multiset",
+    "All else that is published of it follows",
     "If two people of a class exchanged their sensitive values",
     "This holds for an adversary who knows the method and the secret",
     "Only the class connects them with sensitive values.",

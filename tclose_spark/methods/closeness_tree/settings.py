@@ -36,13 +36,15 @@ class ClosenessTree(MethodSettings):
     effort: Annotated[
         Literal["fast", "balanced", "thorough"] | Annotated[int, Field(ge=0)], BeforeValidator(_effort)
     ] = "balanced"
-    """fast, balanced or thorough: in work, not in time; a number is sweeps over the rows (with `overlap: none` the
-    budget of the search for cuts).
+    """How much work the method may do, whatever time it takes. A number gives the sweeps over the rows, or with
+    `overlap: none` the budget for cuts.
     """
     overlap: Annotated[
         Literal["none"] | None, BeforeValidator(_overlap), WithJsonSchema({"enum": ["allowed", "none", None]})
     ] = None
-    """none: regions of classes do not overlap, so nothing is carved and no row is exchanged; None is `allowed`."""
+    """none: the regions of classes do not overlap; the method carves nothing and exchanges no row. allowed, the
+    default: they may overlap.
+    """
 
     @property
     def gathers_people(self) -> bool:

@@ -27,20 +27,22 @@ class Fragmentation(MethodSettings):
     name: Literal["fragmentation"] = "fragmentation"
     """The method."""
     sizing: Literal["proportional", "measured", "gcd"] = "proportional"
-    """proportional: class sizes are proven beforehand; measured: less is lost, and classes are judged when they are
-    made; gcd: shares exactly those of the table (the papers').
+    """proportional: class sizes that a proof gives beforehand. measured: less loss; the method judges classes when it
+    makes them. gcd, as in the papers: exactly the table's shares.
     """
     bounds: Literal["domain", "paper"] = "domain"
-    """domain: over the whole domain, tighter; paper: as in the papers, for ordered attributes."""
+    """How the method bounds distances. domain: over the whole domain, which is tighter. paper: as in the papers, for
+    ordered attributes only.
+    """
     most_fragments: Annotated[int, Field(ge=1, le=10_000)] = 500
-    """Where the search ends."""
+    """The number of fragments at which the search ends."""
     search_seconds: Annotated[
         Fraction,
         BeforeValidator(_seconds),
         PlainSerializer(str),
         WithJsonSchema(number_schema(exclusiveMinimum=0), mode="validation"),
     ] = Fraction(300)
-    """Without a fragmentation that meets every t by then, nothing is released."""
+    """The time limit of the search. Without a fragmentation that meets every t by then, the run releases nothing."""
 
 
 def require_bounds(settings: Fragmentation, sensitive: Mapping[str, SensitiveAttribute]) -> None:

@@ -23,18 +23,18 @@ class Microaggregation(MethodSettings):
     name: Literal["microaggregation"] = "microaggregation"
     """The method."""
     algorithm: Literal[1, 2, 3] = 3
-    """1: MDAV, then merging; 2: MDAV, refined by exchanging members; 3: a row of each bucket of sensitive values."""
+    """1: MDAV, then merging. 2: MDAV, then exchanges of members. 3: a row of each bucket of sensitive values."""
     class_size: Literal["measured", "proven", "paper"] | None = None
-    """Of algorithm 3. measured: what loses least on a sample; proven: the least that the histogram proves; paper: by
-    the paper's formula.
+    """The size of classes, for algorithm 3. measured: what loses least on a sample. proven: the least that the
+    histogram proves. paper: by the paper's formula.
     """
     cells: Literal["first_component", "clusters"] | None = None
-    """Of algorithm 3, for a t of several attributes: buckets of tuples of sensitive values. first_component: in the
-    order of their first principal component; clusters: around tuples that are far from each other.
+    """For algorithm 3 with a t of several attributes: how their tuples form buckets. first_component: in the order of
+    their first principal component. clusters: around tuples far from each other.
     """
     representative: Representative | None = Field(None, validation_alias=also("representative", "aggregate"))
-    """What a class publishes in place of labels that cover its values: their mean, lower median, or most frequent
-    value; of categories without a known order always the last.
+    """What a class publishes instead of covering labels: the mean, lower median or most frequent value. Categories
+    without a known order always publish the most frequent.
     """
     digits: Annotated[int, Field(ge=0, le=12)] | None = None
     """Digits of a mean after the decimal point; 2 by default."""

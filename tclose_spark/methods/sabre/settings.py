@@ -17,8 +17,8 @@ class Sabre(MethodSettings):
     name: Literal["sabre"] = "sabre"
     """The method."""
     bounds: Literal["measured", "proven"] = "measured"
-    """proven: buckets and classes are such that no class can break t; measured: larger buckets and smaller classes are
-    tried on a sample, classes that do not hold are merged, and what loses least is taken.
+    """proven: by construction, no class can break t. measured: tries larger buckets and smaller classes on a sample,
+    merges classes that do not hold, and takes what loses least.
     """
 
 

@@ -17,4 +17,4 @@ class TIncognito(MethodSettings):
     name: Literal["t_incognito"] = "t_incognito"
     """The method."""
     metric: Literal["ncp", "discernibility", "entropy"] = "ncp"
-    """What the chosen node has least of (see `losses`)."""
+    """The measure of loss by which the method chooses a node."""

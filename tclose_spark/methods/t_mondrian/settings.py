@@ -8,7 +8,9 @@ from tclose_spark.runfile.registry import MethodSettings
 
 
 class TMondrian(MethodSettings):
-    """Split at the median of the widest quasi-identifier, as long as all sides hold. It has no settings."""
+    """Split at the median of the widest quasi-identifier, as long as all sides meet the requirements. It has no
+    settings.
+    """
 
     makes_l: ClassVar[tuple[str, ...]] = ("distinct", "frequency")
     makes: ClassVar[tuple[str, ...]] = ("beta", "t: 0")

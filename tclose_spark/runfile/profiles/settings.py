@@ -35,10 +35,10 @@ class PrivacyProfile(Section):
     """A regulator's rules that the release is checked for. A profile never weakens what the run file requires."""
 
     name: KnownProfile
-    """Whose rules."""
+    """The profile: whose rules."""
     populations: dict[str, str] = Field(default_factory=dict)
-    """By column of areas, a CSV file without a header: area, number of people. For hipaa_safe_harbor (three-digit ZIP
-    areas) and public_use.
+    """For hipaa_safe_harbor (three-digit ZIP areas) and public_use: for each column of areas, a CSV file without a
+    header, of area and number of people.
     """
     ages: Columns = ()
     """Columns of ages whose names do not show it."""
