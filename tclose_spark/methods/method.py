@@ -252,7 +252,7 @@ class Method:
     settings: its section of the run file.
     supports: `supports(settings, sensitive attributes)` raises ValueError for unsupported requirements, when the
         run file is read.
-    sample_rows: `sample_rows(settings)`: the size of the sample.
+    sample_rows: `sample_rows(settings, rows)`: the size of the sample of a table of so many rows.
     make_plan: plans, or raises UnreachableError.
     read_plan: `read_plan(tree, attributes, k, settings)`: the plan that `Plan.to_json` wrote.
     tables: `tables(run's name, report of the plan, settings, sensitive attributes)`: the tables and sentences that
@@ -262,7 +262,7 @@ class Method:
     name: str
     settings: type[MethodSettings]
     supports: Callable[[Any, Mapping[str, SensitiveAttribute]], None] = lambda settings, sensitive: None
-    sample_rows: Callable[[Any], int]
+    sample_rows: Callable[[Any, int], int]
     make_plan: Callable[[PlanningInput], Plan]
     read_plan: Callable[[Mapping[str, Any], ResolvedAttributes, int, Any], Plan]
     tables: Callable[[str, PlanReport, Any, Mapping[str, SensitiveAttribute]], tuple[list[Table], list[str]]] = _note

@@ -68,7 +68,7 @@ def planning_input(
         attributes=attributes,
         k=spec.privacy.k,
         settings=spec.method,
-        sample=table.sample(method_of(spec.method).sample_rows(spec.method)),
+        sample=table.sample(method_of(spec.method).sample_rows(spec.method, attributes.rows)),
         counts=table.counts,
         frequencies=table.frequencies,
         most_suppressed=spec.privacy.most_suppressed(attributes.rows),

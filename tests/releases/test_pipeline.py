@@ -564,7 +564,7 @@ def tree_conf(write_run: WriteRun, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of at most 150 rows, a task each."""
-    monkeypatch.setattr(top, "ROWS_PER_BLOCK", 150)
+    monkeypatch.setattr(top, "block_size", lambda rows, most: 150)
     monkeypatch.setitem(EFFORTS, "balanced", replace(EFFORTS["balanced"], rows_per_task=1))
 
 

@@ -14,7 +14,9 @@ GROWTHS = tuple(TreeGrowth(beta=beta, price=price) for beta, price in zip(BETAS,
 so several are tried.
 """
 PLANNED = 3  # how many of them are tried on the sample
-ROWS_PER_BLOCK = 160_000  # the most rows of most blocks
+ROWS_PER_BLOCK, MOST_ROWS_PER_BLOCK = 160_000, 1_280_000  # the most rows of most blocks, of small and large tables
+BLOCKS = 16  # about, as long as that keeps blocks between these sizes
+SAMPLED_PER_BLOCK, MOST_SAMPLED = 25_000, 2_000_000  # rows of the sample: with fewer, the plan follows chance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,7 @@ class Effort:
     """trees: how many are grown for each block; if one, then with the plan's growth.
     sweeps: of the exchange in each heat (see `exchange`).
     heats: (how many of the best trees take part, rounds of annealing) of each; the best of the last heat is kept.
-    sample_rows: of the sample on which the plan is grown.
+    sample_rows: of the sample on which the plan of a table is grown, unless it is very large.
     rows_per_task: about; a task has whole blocks, so 1 means a task for each block.
     """
 
@@ -40,6 +42,26 @@ EFFORTS = {
         trees=len(GROWTHS), sweeps=8, heats=((9, 15), (3, 150), (1, 3000)), sample_rows=1_000_000, rows_per_task=1
     ),
 }
+
+
+def block_size(rows: int, most: int) -> int:
+    """The most rows of most blocks. most: rows of a block that the kernels can count.
+
+    Few large blocks lose less: rows of a sensitive value that a class needs are in the same block more often.
+
+    >>> [block_size(rows, most=10**9) for rows in (1_000_000, 8_000_000, 100_000_000)]
+    [160000, 500000, 1280000]
+    """
+    return max(ROWS_PER_BLOCK, min(rows // BLOCKS, MOST_ROWS_PER_BLOCK, most // 2))
+
+
+def sample_rows(effort: Effort, rows: int) -> int:
+    """The rows of the sample of a table of so many rows.
+
+    >>> [sample_rows(EFFORTS["fast"], rows) for rows in (1_000_000, 8_000_000, 100_000_000)]
+    [400000, 400000, 1953125]
+    """
+    return max(effort.sample_rows, min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED))
 
 
 def effort_of(settings: ClosenessTree) -> Effort:

@@ -23,7 +23,7 @@ from tclose_spark.methods.blocks.routing_tree import Splits
 from tclose_spark.methods.closeness_tree.carve.goal import is_wide
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth, grow
 from tclose_spark.methods.closeness_tree.classes import put_into_classes
-from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, ROWS_PER_BLOCK, Effort, effort_of
+from tclose_spark.methods.closeness_tree.effort import GROWTHS, PLANNED, Effort, block_size, effort_of
 from tclose_spark.methods.method import PlanningInput, PlanReport
 from tclose_spark.table.arrays import IntArray
 
@@ -80,14 +80,14 @@ class ClosenessTreePlan(BlocksPlan):
 def make_plan(
     given: PlanningInput, rows_per_block: int | None = None, rows_per_task: int | None = None
 ) -> ClosenessTreePlan:
-    """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default ROWS_PER_BLOCK; rows_per_task:
-    about, by default the effort's.
+    """Plans the closeness tree. rows_per_block: the most rows of most blocks, by default `block_size`;
+    rows_per_task: about, by default the effort's.
 
     Raises:
         UnreachableError: if even the whole table does not meet the requirement.
     """
     table, effort = SampledTable.of(given), effort_of(given.settings)
-    rows_per_block, trial = rows_per_block or ROWS_PER_BLOCK, Trial(table, given.log)
+    rows_per_block, trial = rows_per_block or block_size(table.rows, table.dense.most_rows), Trial(table, given.log)
     if table.rows <= rows_per_block and effort.trees == 1:
         trial.grow_whole()
     layout = plan_blocks(table, trial.grow_blocks, rows_per_block, rows_per_task or effort.rows_per_task)

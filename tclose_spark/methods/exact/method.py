@@ -27,7 +27,7 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
 METHOD = Method(
     name="exact",
     settings=Exact,
-    sample_rows=lambda settings: SAMPLE_ROWS,
+    sample_rows=lambda settings, rows: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,
 )

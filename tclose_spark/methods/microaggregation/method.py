@@ -28,7 +28,7 @@ METHOD = Method(
     name="microaggregation",
     settings=Microaggregation,
     supports=require_algorithm,
-    sample_rows=lambda settings: SAMPLE_ROWS,
+    sample_rows=lambda settings, rows: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,
 )

@@ -52,7 +52,7 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
 METHOD = Method(
     name="stack_and_deal",
     settings=StackAndDeal,
-    sample_rows=lambda settings: SAMPLE_ROWS,
+    sample_rows=lambda settings, rows: SAMPLE_ROWS,
     make_plan=_make_plan,
     read_plan=_read_plan,
     tables=sizes_table,
