@@ -48,6 +48,8 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
     names = [f"q{i}" for i in range(len(columns))]
     with keep(distinct_people(normal_texts(raw, [*columns], columns), [*columns])) as people:
         rows = collect(people, MOST_DIFFERENT + 1)
+        if not rows.num_rows:
+            raise InputError(f"{WHAT}: the table has no rows")
         with tallied(inputs, None) as by_class:
             labels = [*question.labels, *question.sensitive_attributes]
             released = collect(distinct_people(inputs.table, labels), MOST_DIFFERENT + 1)

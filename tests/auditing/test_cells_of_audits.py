@@ -92,6 +92,7 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"cells": 3, "levels": "a=1,province=1,activity=1,sex=1,income=1"}, "found a level of 'a'"),
         ({"cells": 3, "levels": "province=x"}, "levels such as zip=1,age=2"),
         ({"cells": 3, "levels": "province=1,province=2"}, "each column once"),
+        ({"cells": 3, "levels": "province=0,activity=0,sex=0,income=0"}, "all are 0"),
         ({"cells": 2, "person": "income"}, "leave out one of the two"),
     ],
 )

@@ -51,6 +51,11 @@ def test_rows_without_a_class_of_their_own_are_never_linked() -> None:
     assert found.nearest < 1
 
 
+def test_a_raw_table_without_rows_is_refused() -> None:
+    with pytest.raises(InputError, match="raw: the table has no rows"):
+        audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW).slice(0, 0), engine="local")
+
+
 def test_more_rows_than_the_sample_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", 4)
     found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine="local")

@@ -296,7 +296,7 @@ def release(request: pytest.FixtureRequest) -> Finished:
 
 @promises(
     "A row is taken for a person, unless",
-    "Every other count on this page is a count of rows.",
+    "Other counts here are counts of rows.",
     "Repeated people.",
     "If one person has several",
 )
@@ -633,7 +633,7 @@ def test_warnings_about_the_raw_table_hold_names_of_columns_and_no_values(releas
 # --- nothing else
 
 
-@promises("Nothing else.", "The public folder has no direct identifier, and no column without a role.")
+@promises("Nothing else.", "The public folder has no direct identifier, no column without a role")
 def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role(release: Finished) -> None:
     roles = ("quasi_identifiers", "sensitive_attributes", "insensitive_attributes")
     with_a_role = {name for role in roles for name in release.columns(role)}
@@ -647,7 +647,10 @@ def test_the_public_folder_has_no_direct_identifier_and_no_column_without_a_role
         assert not values & set(re.findall(r"[\w -]+", release.public_text))
 
 
-@promises("It has no column statistics.", "Its rows are ordered by their released values only.")
+@promises(
+    "The public folder has no direct identifier, no column without a role and no column statistics.",
+    "Its rows are ordered by their released values only.",
+)
 def test_it_has_no_statistics_no_history_and_no_order_of_rows(release: Finished) -> None:
     public = release.output / "public"
     (log_file,) = (public / "release/_delta_log").iterdir()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,55 @@ def test_any_method_measures_households(make_run: Callable[..., Run], tmp_path: 
     run.overwrite = True
     with pytest.raises(GuaranteeError, match=r"the risk of households is too large: its maximum is 0.41\d+"):
         pipeline.release(run)
+
+
+def people_of(tmp_path: Path, homes: list[str], classes: list[str]) -> str:
+    """A CSV file of people in these households and classes."""
+    path = tmp_path / "people.csv"
+    path.write_text("q,hh\n" + "".join(f"{q},{hh}\n" for q, hh in zip(classes, homes, strict=True)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("homes", "classes", "risk"),
+    [
+        ([*"1234"], ["a"] * 4, Fraction(1, 4)),
+        ([*"1123"], [*"aabb"], 1 - Fraction(1, 2) ** 2),
+        ([*"1123456"], ["a"] * 7, 1 - Fraction(6, 7) ** 2),
+        (["big"] * 1200 + ["other"], ["a"] * 1201, None),
+    ],
+)
+def test_the_risk_of_households_is_compared_exactly(
+    tmp_path: Path, homes: list[str], classes: list[str], risk: Fraction | None
+) -> None:
+    path = people_of(tmp_path, homes, classes)
+    largest = 1 - Fraction(1200, 1201) ** 1200 if risk is None else risk
+    for threshold, above in ((largest, False), (largest - Fraction(1, 10**15), True)):
+        if risk is None:  # of very many members, an upper bound is enough
+            threshold += Fraction(1, 10**8) if not above else -Fraction(1, 10**8)
+        found = audit(path, ["q"], household="hh", attacks=False, threshold=str(threshold)).risks.risks["household"]
+        assert found.maximum == largest if risk is not None else largest <= found.maximum < largest * (1 + 2e-9)
+        assert (found.share > 0) == above
+
+
+def test_a_household_of_one_has_the_risk_of_its_member(tmp_path: Path) -> None:
+    path = people_of(tmp_path, [*"12"], [*"aa"])
+    for population in ("1/500000000", None):
+        risks = audit(path, ["q"], household="hh", population=population, attacks=False).risks.risks
+        one = risks["individual" if population else "prosecutor"]
+        assert float(risks["household"].maximum) == pytest.approx(float(one.maximum), rel=1e-12)
+
+
+@pytest.mark.parametrize(("limit", "holds"), [("1/4", True), ("0.2499999999999", False)])
+def test_a_limit_of_the_risk_of_households_is_exact(make_run: Callable[..., Run], limit: str, holds: bool) -> None:
+    table = {"hh": list(range(8)), "age": [30] * 4 + [40] * 4, "disease": ["flu", "gout"] * 4}
+    risk = {"risk": {"household": {"maximum": limit}}}
+    run = make_run(table, household="hh", privacy=risk, **AGE, k=4)
+    if holds:
+        pipeline.release(run)
+    else:
+        with pytest.raises(GuaranteeError, match="the risk of households is too large"):
+            pipeline.release(run)
 
 
 def individual(f: int, people: float) -> float:

@@ -18,7 +18,7 @@ from people import read, run_stages
 
 from tclose_spark import pipeline
 from tclose_spark.api.audit import audit
-from tclose_spark.errors import ConfigurationError, GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError, UnreachableError
 from tclose_spark.io.run import Run
 from tclose_spark.requirements import planning
 from tclose_spark.runfile.loading import load_spec
@@ -113,6 +113,17 @@ def farthest(out: Path, table: pa.Table) -> Fraction:
     return max(
         sum(abs(Fraction(c[v], sum(c.values())) - Fraction(whole[v], n)) for v in whole) / 2 for c in classes.values()
     )
+
+
+@pytest.mark.parametrize("household", [None, "home"])
+def test_a_table_with_too_few_known_values_is_refused_by_their_number(
+    make_run: Callable[..., Run], household: str | None
+) -> None:
+    table = pa.table({"q": ["a"] * 12, "s": ["flu", "gout", None] * 4, "home": list(range(12))})
+    settings = {"t": "0.5", "missing": "uninformative", "l": {"distinct": 3}}
+    whose = {} if household is None else {"household": household}
+    with pytest.raises(UnreachableError, match=r"l\.distinct is 3, but the whole table has 2 values"):
+        pipeline.release(make_run(table, quasi={"q": {}}, sensitive={"s": settings}, k=2, drop_others=True, **whose))
 
 
 def test_the_verifier_counts_known_values_itself(

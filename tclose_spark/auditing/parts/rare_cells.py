@@ -31,6 +31,10 @@ class RareCellsSearch(AuditPart):
             raise ConfigurationError(
                 "--cells and --person: cells are of rows, and a person may have several; leave out one of the two"
             )
+        if question.levels and not any(question.levels.values()):
+            raise ConfigurationError(
+                "--levels: all are 0, which leaves out every quasi-identifier; expected one above 0"
+            )
         wrong = sorted(set(question.levels or question.quasi_identifiers) ^ set(question.quasi_identifiers))
         if wrong:
             raise ConfigurationError(

@@ -81,7 +81,7 @@ class Risk:
     mean: the mean chance over all records.
     share: the share of records with a chance above a threshold.
     estimate: whether the figures depend on an estimate of the population.
-    exact: whether the maximum is exact, and not a double.
+    exact: whether JSON has the exact maximum, too.
     """
 
     exact: ClassVar[bool] = True
@@ -106,7 +106,7 @@ def prosecutor_risk(sizes: IntArray, classes: IntArray, threshold: Fraction) -> 
     if not len(sizes) or sizes.min() < 1:
         raise ValueError("risks are those of classes that have records")
     records = sizes * classes
-    above = sizes * threshold.numerator < threshold.denominator
+    above = np.array([size * threshold.numerator < threshold.denominator for size in sizes.tolist()])  # of any size
     return Risk(
         maximum=Fraction(1, int(sizes.min())),
         mean=Fraction(int(classes.sum()), int(records.sum())),

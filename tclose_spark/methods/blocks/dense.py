@@ -9,7 +9,7 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes
+from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
 from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
 from tclose_spark.methods.method import require_frequencies, require_rows
@@ -50,12 +50,11 @@ class Dense:
         require_rows(self.k, self.attributes)
         require_frequencies(self.attributes)
         counted = self.attributes if self.attributes.people is None else of_first_rows(self.attributes)
-        for a in counted.sensitive:
-            key = f"attributes.sensitive_attributes.{a.name}.l"
-            present = sum(n > 0 for n in a.domain.counts)
-            if a.needs.least_of_all > present:
-                what = "has" if counted is self.attributes else "over people, with one row each, has"
-                least = a.needs.least_of_all
+        for a, of_rows in zip(counted.sensitive, self.attributes.sensitive, strict=True):
+            key, least = f"attributes.sensitive_attributes.{a.name}.l", a.needs.known or a.needs.least_values
+            present, of_all = (_values_present(one) for one in (a, of_rows))
+            if least > present:
+                what = "has" if least > of_all else "over people, with one row each, has"
                 raise UnreachableError(f"{key}.distinct is {least}, but the whole table {what} {present} values")
 
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
@@ -160,3 +159,11 @@ class Dense:
                 if a.t.denominator * numerator > a.t.numerator * a.distance.scale * self.attributes.rows * size:
                     return False
         return True
+
+
+def _values_present(a: ResolvedSensitive) -> int:
+    """How many values occur that count for l."""
+    counts_all = a.needs.known is None
+    return sum(
+        n > 0 and (counts_all or value is not None) for value, n in zip(a.domain.values, a.domain.counts, strict=True)
+    )

@@ -59,6 +59,12 @@ def test_a_fraction_scales_every_class(groups, threshold, fraction):
     assert figures(found["journalist"]) == brute(chances, threshold)
 
 
+def test_a_threshold_of_many_digits_is_compared_exactly():
+    sizes, classes = np.array([3, 4]), np.array([1, 1])
+    for threshold, share in ((Fraction(10**40 + 1, 4 * 10**40), Fraction(3, 7)), (Fraction(10**40 - 1, 4 * 10**40), 1)):
+        assert prosecutor_risk(sizes, classes, threshold).share == share
+
+
 def test_no_class_has_no_risk():
     with pytest.raises(ValueError, match="classes that have records"):
         prosecutor_risk(np.array([], dtype=np.int64), np.array([], dtype=np.int64), Fraction(1, 2))
