@@ -64,7 +64,7 @@ def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
     if "group" not in release:
         chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
         yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
-    for adversary in ADVERSARIES:
+    for adversary in (*ADVERSARIES, "individual", "household"):
         if adversary in risks:
             yield f"risk of the {adversary}: {number(risks[adversary]['maximum'])} at most"
     if certificate.get("pseudonyms"):

@@ -90,6 +90,9 @@ def test_four_households_of_four(method: str, make_run: Callable[..., Run], tmp_
         assert b"household-canary" not in content, name
     page = (tmp_path / "out/public/report.html").read_text()
     assert "households in the smallest class" in page
+    assert "Every class has rows of at least 4 households" in " ".join(page.split())
+    assert "do not hide which rows are of one household" in page
+    assert "risk of the household" in page
 
 
 @pytest.mark.parametrize("method", METHODS)
