@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -37,7 +38,7 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
     """The exit code of one command. last: nothing follows in this process but the end of Spark."""
     given = list(arguments)
     if last:
-        sys.stdout = _UntilClosed(sys.stdout)
+        sys.stdout, sys.stderr = (stream and _UntilClosed(stream) for stream in (sys.stdout, sys.stderr))
     if not given or "--help" in given:
         _import_help()
     publishes = given[:1] not in READS_ONLY
@@ -47,7 +48,9 @@ def run_command(arguments: Sequence[str], last: bool) -> int:
 
 
 class _UntilClosed:
-    """Standard output, until its reader closes it, as `head` does. What follows is lost, and changes no exit code."""
+    """Standard output or error, until its reader closes it, as `head` does. What follows is lost, and changes no exit
+    code.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -67,7 +70,9 @@ class _UntilClosed:
     def _unless_closed(self, act: Callable[[], object]) -> None:
         try:
             act()
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
+                raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 

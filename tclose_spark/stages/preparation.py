@@ -15,7 +15,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
-from tclose_spark.table.column_names.hints import KEYED, least_uniqueness, may_name_people
+from tclose_spark.table.column_names.hints import KEYED, is_shared, least_uniqueness
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
@@ -175,8 +175,9 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
 
 def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
-    of distinct values that makes them identifiers. Names decide; a direct identifier whose name is unknown is one if it
-    has many values. If people are counted, their column alone, if it is text: its spellings are compared.
+    of distinct values that makes them identifiers. Names decide; a direct identifier is one if 2 % of values differ,
+    unless its name is one that people share. If people are counted, their column alone, if it is text: its spellings
+    are compared.
     """
     if (person := spec.attributes.person) is not None:
         return {person.column: 0.0} if pa.types.is_string(schema.field(person.column).type) else {}
@@ -187,7 +188,7 @@ def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
     for field in schema:
         name, least = field.name, least_uniqueness(field.name)
         is_direct = name in attributes.direct_identifiers or name in attributes.pseudonyms
-        if is_direct and least is None and may_name_people(name):
+        if is_direct and least is None and not is_shared(name):
             least = KEYED
         if least is None or name in judged or lower.count(name.lower()) > 1:
             continue

@@ -105,9 +105,9 @@ def _far_values(domain: SensitiveDomain) -> FarNumbers | None:
         numbers = Counter[float]()
         for value, n in counted.items():
             numbers[float(parse_quantity(value))] += n
+        return far_numbers(domain.name, ends(numbers), numbers.total())
     except (ValueError, OverflowError):
         return None
-    return far_numbers(domain.name, ends(numbers), numbers.total())
 
 
 def _spellings(spellings: int, present: int) -> str:

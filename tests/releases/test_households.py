@@ -237,7 +237,7 @@ def test_the_risk_of_households_is_compared_exactly(
 ) -> None:
     path = people_of(tmp_path, homes, classes)
     largest = 1 - Fraction(1200, 1201) ** 1200 if risk is None else risk
-    for threshold, above in ((largest, False), (largest - Fraction(1, 10**15), True)):
+    for threshold, above in ((largest, False), (largest - Fraction(1, 10**20), True)):
         if risk is None:  # of very many members, an upper bound is enough
             threshold += Fraction(1, 10**8) if not above else -Fraction(1, 10**8)
         found = audit(path, ["q"], household="hh", attacks=False, threshold=str(threshold)).risks.risks["household"]
@@ -251,6 +251,9 @@ def test_a_household_of_one_has_the_risk_of_its_member(tmp_path: Path) -> None:
         risks = audit(path, ["q"], household="hh", population=population, attacks=False).risks.risks
         one = risks["individual" if population else "prosecutor"]
         assert float(risks["household"].maximum) == pytest.approx(float(one.maximum), rel=1e-12)
+        assert float(one.mean) <= float(risks["household"].mean) <= float(one.mean) * (1 + 1e-14) + 2**-61
+    path = people_of(tmp_path, [*"123"], [*"aaa"])
+    assert float(audit(path, ["q"], household="hh", attacks=False).risks.risks["household"].mean) == 1 / 3
 
 
 @pytest.mark.parametrize(("limit", "holds"), [("1/4", True), ("0.2499999999999", False)])

@@ -121,9 +121,10 @@ def test_a_table_with_too_few_known_values_is_refused_by_their_number(
 ) -> None:
     table = pa.table({"q": ["a"] * 12, "s": ["flu", "gout", None] * 4, "home": list(range(12))})
     settings = {"t": "0.5", "missing": "uninformative", "l": {"distinct": 3}}
-    whose = {} if household is None else {"household": household}
+    asked: dict[str, Any] = {"method": {"name": "closeness_tree"}, "drop_others": True, "k": 2}
+    asked |= {} if household is None else {"household": household}
     with pytest.raises(UnreachableError, match=r"l\.distinct is 3, but the whole table has 2 values"):
-        pipeline.release(make_run(table, quasi={"q": {}}, sensitive={"s": settings}, k=2, drop_others=True, **whose))
+        pipeline.release(make_run(table, quasi={"q": {}}, sensitive={"s": settings}, **asked))
 
 
 def test_the_verifier_counts_known_values_itself(

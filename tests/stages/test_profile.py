@@ -253,6 +253,7 @@ def test_warnings_are_announced_and_kept(
         (["9999"] * 5, "equal", ""),
         (["12"] * 5, "ordered", ""),
         (["1" + "0" * 400] * 5, "ordered", ""),  # is no float
+        (["1e300", "-1e308", "1.7e308", "0", "0"], "ordered", ""),  # no float reaches from end to end
     ],
 )
 def test_codes_in_an_ordered_sensitive_attribute_are_warned_of(

@@ -36,6 +36,7 @@ FIGURES = pa.schema(
 )
 HALF = 1 << 31
 """Chances are added up in units of 1 / HALF^2, as integers of two halves: a sum of doubles depends on its order."""
+UPWARD = 2.0**-48  # relative, more than the error of a risk as a double
 NEAR = 1e-9  # relative: risks nearer to each other than this are compared as fractions
 MOST_EXACT = 1000  # members up to whom they are
 
@@ -169,11 +170,9 @@ class _Households(NamedTuple):
         home, f, chance = home[order], f[order], chance[order]
         starts = np.flatnonzero(np.append(True, home[1:] != home[:-1]))
         risk = -np.expm1(np.add.reduceat(np.log1p(-np.where(chance < 1, chance, 0.0)), starts))
-        n = np.diff(starts, append=len(home))
-        risk[n == 1] = chance[starts[n == 1]]
         risk[np.maximum.reduceat(chance, starts) >= 1] = 1.0
         alone = np.minimum.reduceat(f, starts) == 1
-        return _Households(risk, starts, n, alone, f if of_sizes else chance)
+        return _Households(risk, starts, np.diff(starts, append=len(home)), alone, f if of_sizes else chance)
 
     def exactly(self, here: BoolArray) -> tuple[list[Fraction], IntArray]:
         """(the exact risks of these households, without repetition, the place there of each household's own)."""
@@ -185,9 +184,16 @@ class _Households(NamedTuple):
             risks.append(_exact_risk(members, float(self.risk[place])))
         return risks, own
 
+    def _units(self) -> IntArray:
+        """The risks, rounded up, in units of 1 / HALF^2."""
+        units: IntArray = np.ceil(np.minimum(self.risk * (1 + UPWARD), 1.0) * HALF * HALF).astype(np.int64)
+        if self.of_member.dtype == np.int64:
+            units[self.n == 1] = -(-HALF * HALF // self.of_member[self.starts[self.n == 1]])
+        return units
+
     def figures(self, threshold: Fraction) -> list[Any]:
         """A row of FIGURES."""
-        limit, units = float(threshold), np.rint(self.risk * HALF * HALF).astype(np.int64)
+        limit, units = float(threshold), self._units()
         above, near = self.risk > limit, np.abs(self.risk - limit) <= NEAR * limit
         if near.any():
             risks, own = self.exactly(near)
@@ -202,6 +208,8 @@ def _exact_risk(of_members: list[int] | list[float], about: float) -> Fraction:
 
     about: the risk as a double. That of very many members is an upper bound, made from it.
     """
+    if 1 in of_members:
+        return Fraction(1)
     if len(of_members) > MOST_EXACT:
         return Fraction(min(1.0, about * (1 + NEAR)))
     return 1 - prod(

@@ -274,7 +274,7 @@ def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source:
     elif any(map(_are_grouped, columns)):
         told.get()(
             f"note: {file.name} has whole numbers and numbers with points before three digits, which are read as "
-            "decimals; set input.options.thousands if they are thousands"
+            "decimals; if these are thousands, set input.options: {decimal: ',', thousands: .}, else decimal: ."
         )
 
 
@@ -282,10 +282,11 @@ def _are_grouped(column: Sequence[str]) -> bool:
     """Whether a column of numbers looks as if its points were marks of thousands: three digits follow each, some end
     in 0, and other numbers are whole.
     """
-    texts = {text.strip() for text in column} - {""}
+    filled = {text.strip() for text in column} - {""}
+    texts = {text for text in filled if DIGIT.search(text)}  # the others may be words for missing
     with_points = [text for text in texts if "." in text]
     return (
-        0 < len(with_points) < len(texts)
+        0 < len(with_points) < len(texts) > len(filled) / 2
         and all(map(GROUPED.fullmatch, texts))
         and any(text.endswith("0") for text in with_points)
     )

@@ -45,21 +45,23 @@ EFFORTS = {
 
 
 def block_size(rows: int, most: int) -> int:
-    """The most rows of most blocks. most: rows of a block that the kernels can count.
+    """The most rows of most blocks. most: rows of a block that the kernels can count; few blocks have twice the others.
 
-    Few large blocks lose less: rows of a sensitive value that a class needs are in the same block more often.
+    Few large blocks lose less: their regions are wide enough to mix all sensitive values.
 
     >>> [block_size(rows, most=10**9) for rows in (1_000_000, 8_000_000, 100_000_000)]
     [160000, 500000, 1280000]
+    >>> block_size(100_000_000, most=10**6)
+    500000
     """
     return max(ROWS_PER_BLOCK, min(rows // BLOCKS, MOST_ROWS_PER_BLOCK, most // 2))
 
 
-def sample_rows(effort: Effort, rows: int) -> int:
+def sample_size(effort: Effort, rows: int) -> int:
     """The rows of the sample of a table of so many rows.
 
-    >>> [sample_rows(EFFORTS["fast"], rows) for rows in (1_000_000, 8_000_000, 100_000_000)]
-    [400000, 400000, 1953125]
+    >>> [sample_size(EFFORTS["fast"], rows) for rows in (1_000_000, 8_000_000, 100_000_000, 10**9)]
+    [400000, 400000, 1953125, 2000000]
     """
     return max(effort.sample_rows, min(SAMPLED_PER_BLOCK * rows // MOST_ROWS_PER_BLOCK, MOST_SAMPLED))
 

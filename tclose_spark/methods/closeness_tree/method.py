@@ -12,9 +12,9 @@ from tclose_spark.methods.method import Method, Plan, PlanningInput
 
 def _sample_rows(settings: ClosenessTree, rows: int) -> int:
     from tclose_spark.methods.closeness_tree.disjoint import SAMPLE_ROWS
-    from tclose_spark.methods.closeness_tree.effort import effort_of, sample_rows
+    from tclose_spark.methods.closeness_tree.effort import effort_of, sample_size
 
-    return SAMPLE_ROWS if settings.overlap else sample_rows(effort_of(settings), rows)
+    return SAMPLE_ROWS if settings.overlap else sample_size(effort_of(settings), rows)
 
 
 def _make_plan(given: PlanningInput) -> Plan:

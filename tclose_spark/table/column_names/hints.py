@@ -124,15 +124,15 @@ def hint_of(name: str) -> Hint:
     )
 
 
-def may_name_people(name: str) -> bool:
-    """Whether a direct identifier with this name may number people or households: it is not known to be another.
+def is_shared(name: str) -> bool:
+    """Whether a name is known to be that of values that people of several households share.
 
-    >>> [may_name_people(name) for name in ("client", "hhid", "first_name", "hospital")]
-    [True, True, False, False]
+    >>> [is_shared(name) for name in ("first_name", "hospital", "client", "hhid", "patient_id")]
+    [True, True, False, False, False]
     """
     hint = hint_of(name)
-    of_another = hint.of_others or OF_THINGS & set(words_of(name))
-    return not of_another and (hint.concept is None or hint.concept.name == "household number")
+    of_people = hint.concept is None or hint.concept.unique or hint.concept.name == "household number"
+    return hint.of_others or bool(OF_THINGS & set(words_of(name))) or not of_people
 
 
 def least_uniqueness(name: str) -> float | None:

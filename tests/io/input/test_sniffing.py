@@ -68,7 +68,7 @@ def test_a_plain_file_is_left_as_it_is(find: Any, text: str) -> None:
     ("column", "is_doubted"),
     [
         (["950", "1.200", "12.450"], True),
-        (["0", "-1.200", "7"], True),
+        (["0", "-1.200", "7", "NA"], True),
         (["950", "1.234", "12.455"], False),
         (["0.125", "1.250", "3"], False),
         (["1.200", "12.450"], False),
