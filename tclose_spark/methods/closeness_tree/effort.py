@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from tclose_spark.methods.closeness_tree.carve.tree import TreeGrowth
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 
-BETAS = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
+RESERVES = (0.2, 0.4, 0.2, 0.2, 0.4, 0.4, 0.0, 0.1, 0.6)
 PRICES = (8.0, 4.0, 2.0, 4.0, 8.0, 2.0, 8.0, 4.0, 2.0)
-GROWTHS = tuple(TreeGrowth(beta=beta, price=price) for beta, price in zip(BETAS, PRICES, strict=True))
+GROWTHS = tuple(TreeGrowth(reserve=reserve, price=price) for reserve, price in zip(RESERVES, PRICES, strict=True))
 """Settings for the growth of a tree, the most often best ones first. Chance in the first splits decides which is best,
 so several are tried.
 """

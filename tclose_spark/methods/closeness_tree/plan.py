@@ -60,7 +60,7 @@ class ClosenessTreePlan(BlocksPlan):
 
     def to_json(self) -> dict[str, Any]:
         layout = self.layout.to_json()
-        growth = {"beta": self.growth.beta, "price": self.growth.price}
+        growth = {"reserve": self.growth.reserve, "price": self.growth.price}
         return {"merges": layout.pop("merges"), "growth": growth, **layout}
 
     def report(self) -> PlanReport:
@@ -128,7 +128,7 @@ class Trial:
             ceiling=CEILING,
             keep_splits=True,
         )
-        trees = [grow(sample, replace(stopped, beta=each.beta, price=each.price)) for each in GROWTHS[:PLANNED]]
+        trees = [grow(sample, replace(stopped, reserve=each.reserve, price=each.price)) for each in GROWTHS[:PLANNED]]
         losses = [self._loss(growth, tree.leaf[:rows]) for growth, tree in zip(GROWTHS, trees, strict=False)]
         return trees[self._keep(losses)].splits
 

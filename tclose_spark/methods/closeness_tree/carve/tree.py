@@ -45,9 +45,9 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeGrowth:
-    """How a tree is grown. All but beta and price are for the plan of a table, of which the block is a sample.
+    """How a tree is grown. All but reserve and price are for the plan of a table, of which the block is a sample.
 
-    beta: how much of the closeness ratio is reserved for later splits.
+    reserve: how much of the closeness ratio is reserved for later splits.
     price: bits that a unit of closeness ratio costs.
     scale: rows of the table for each row of the block.
     stop: nodes of at most so many rows of the block are not split.
@@ -57,7 +57,7 @@ class TreeGrowth:
     keep_splits: whether the tree has its splits.
     """
 
-    beta: float = 0.2
+    reserve: float = 0.2
     price: float = 8.0
     scale: float = 1.0
     stop: int = 0
@@ -102,7 +102,7 @@ def _make_inputs(block: Block, growth: TreeGrowth, goal: Goal, merged: IntArray,
         merged=merged,
         exact=block.cell,
         schedule=Schedule(
-            slack=growth.beta / halvings,
+            slack=growth.reserve / halvings,
             scale=float(growth.scale),
             stop=int(growth.stop),
             most=int(growth.most),
