@@ -45,16 +45,17 @@ EFFORTS = {
 
 
 def block_size(rows: int, most: int) -> int:
-    """The most rows of most blocks. most: rows of a block that the kernels can count; few blocks have twice the others.
+    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that is merged from others
+    has several times their rows.
 
     Few large blocks lose less: their regions are wide enough to mix all sensitive values.
 
     >>> [block_size(rows, most=10**9) for rows in (1_000_000, 8_000_000, 100_000_000)]
     [160000, 500000, 1280000]
-    >>> block_size(100_000_000, most=10**6)
+    >>> block_size(100_000_000, most=4 * 10**6)
     500000
     """
-    return max(ROWS_PER_BLOCK, min(rows // BLOCKS, MOST_ROWS_PER_BLOCK, most // 2))
+    return max(ROWS_PER_BLOCK, min(rows // BLOCKS, MOST_ROWS_PER_BLOCK, most // 8))
 
 
 def sample_size(effort: Effort, rows: int) -> int:
