@@ -45,8 +45,8 @@ EFFORTS = {
 
 
 def block_size(rows: int, most: int) -> int:
-    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that is merged from others
-    has several times their rows.
+    """The most rows of most blocks. most: rows of a block that the kernels can count. A block that is merged from
+    others has several times their rows.
 
     Few large blocks lose less: their regions are wide enough to mix all sensitive values.
 
