@@ -284,6 +284,5 @@ def _read_labels(columns: int) -> Mapper:
 
 def _unknown(tallies: Table, place: int, hierarchy: Hierarchy) -> int:
     """How many labels are not in the hierarchy, without texts in place of `*`."""
-    known = hierarchy.leaf_set | set(hierarchy.leaves_under)
-    found = vocabulary_of(tallies, {place: lambda labels: set(labels) - known})[place].names
+    found = vocabulary_of(tallies, {place: lambda labels: set(labels) - hierarchy.labels})[place].names
     return sum(not shows_nothing(label) for label in found)

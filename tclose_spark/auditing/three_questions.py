@@ -8,6 +8,7 @@ from typing import Any
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.views import achieved_text, guarantee_name, linkage_text
 from tclose_spark.report.three_questions import OTHER_COLUMNS, OTHER_MEMBERS, OTHER_TABLES, Question, questions
+from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
 
 
@@ -49,8 +50,8 @@ def _linkability(audit: AuditResult) -> Iterator[str]:
         yield f"linkage with the raw table: {linkage_text(audit.linkage)}"
     if (joined := audit.background) is not None and joined.risks.marketer is not None:
         yield f"with the background table, {number(float(joined.risks.marketer))} of records are named correctly"
-    for adversary, risk in audit.risks.risks.items() if audit.risks is not None else ():
-        yield f"risk of the {adversary}: {number(float(risk.maximum))} at most"
+    for kind, risk in audit.risks.risks.items() if audit.risks is not None else ():
+        yield f"{RISKS[kind]}: {number(float(risk.maximum))} at most"
     for g in audit.together.guarantees if audit.together is not None else ():
         yield f"several releases together, {guarantee_name(g)}: {achieved_text(g)}"
 

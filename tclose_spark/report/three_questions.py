@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tclose_spark.runfile.population import ADVERSARIES
+from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
 
 NAMES = {
@@ -64,9 +64,9 @@ def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
     if "group" not in release:
         chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
         yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
-    for adversary in (*ADVERSARIES, "individual", "household"):
-        if adversary in risks:
-            yield f"risk of the {adversary}: {number(risks[adversary]['maximum'])} at most"
+    for kind, name in RISKS.items():
+        if kind in risks:
+            yield f"{name}: {number(risks[kind]['maximum'])} at most"
     if certificate.get("pseudonyms"):
         yield f"yes, rows of a person by pseudonyms: {', '.join(certificate['pseudonyms'])}"
     if "earlier" in certificate:

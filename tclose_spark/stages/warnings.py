@@ -34,7 +34,7 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         settings = spec.attributes.sensitive_attributes[domain.name]
         details = _of_sensitive(domain, settings, profile.rows, not spec.release.is_plain)
         if settings.distance == "ordered" and settings.order == "value" and (far := _far_values(domain)):
-            details.append(f": {far.who(profile.rows, spec.privacy.k)}; {CODES}")
+            details.append(f": {far.briefly(profile.rows, spec.privacy.k)}; {CODES}")
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
     sentences += certified_warnings(profile)
     weight = spec.attributes.weight
@@ -100,11 +100,11 @@ def _of_sensitive(domain: SensitiveDomain, settings: SensitiveAttribute, rows: i
 
 def _far_values(domain: SensitiveDomain) -> FarNumbers | None:
     """The numbers of a sensitive attribute that are far from all others, if its values are numbers."""
-    counted = {value: n for value, n in zip(domain.values, domain.counts, strict=True) if n and value is not None}
+    numbers = Counter[float]()
     try:
-        numbers = Counter[float]()
-        for value, n in counted.items():
-            numbers[float(parse_quantity(value))] += n
+        for value, n in zip(domain.values, domain.counts, strict=True):
+            if n and value is not None:
+                numbers[float(parse_quantity(value))] += n
         return far_numbers(domain.name, ends(numbers), numbers.total())
     except (ValueError, OverflowError):
         return None

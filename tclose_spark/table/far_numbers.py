@@ -26,14 +26,14 @@ class FarNumbers:
     rows: int
     times: int
 
-    def who(self, of: int, k: int) -> str:
+    def briefly(self, of: int, k: int) -> str:
         """What is far from what, in words. of: all rows."""
         share = f"fewer than {k} rows" if self.rows < k else f"{self.rows / of:.1%} of rows"
         return f"{share} have numbers far from all others"
 
     def said(self, of: int, k: int) -> str:
         """The same, and how much smaller the range is without them."""
-        return f"{self.who(of, k)}, without which its range is at least {self.times} times smaller"
+        return f"{self.briefly(of, k)}, without which its range is at least {self.times} times smaller"
 
 
 def count_ends(rows: Mapping[float, int], numbers: pa.Array) -> dict[float, int]:

@@ -11,7 +11,7 @@ from promise_releases import MakeRelease
 UNIQUE = {"insensitive_attributes": ["row"], "allow_unique": ["row"]}
 
 
-@promises("Classes have members of as many households as it requires")
+@promises("Each class has members of as many households as it requires")
 def test_every_class_has_the_households_that_are_required(make_finished: MakeRelease) -> None:
     homes = [f"h{i // 6}" for i in range(240)]
     zips = [f"z{i // 6 % 20}" for i in range(240)]  # two households each

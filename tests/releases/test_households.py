@@ -92,7 +92,7 @@ def test_four_households_of_four(method: str, make_run: Callable[..., Run], tmp_
     assert "households in the smallest class" in page
     assert "Every class has rows of at least 4 households" in " ".join(page.split())
     assert "do not hide which rows are of one household" in page
-    assert "risk of the household" in page
+    assert f"the risk of households: {1 - (15 / 16) ** 4:.4f} at most" in page
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -85,10 +85,8 @@ class LabelLoss:
         """Whether a label is `*`, or a text in its place, such as REDACTED."""
         if label is None or label == ROOT or not self.foreign:
             return label == ROOT
-        is_node = self.hierarchy is not None and (
-            label in self.hierarchy.leaf_set or label in self.hierarchy.leaves_under
-        )
-        return not is_node and shows_nothing(label, self.alone)
+        is_own = self.hierarchy is not None and label in self.hierarchy.labels
+        return not is_own and shows_nothing(label, self.alone)
 
     def of_interval(self, low: Fraction, high: Fraction) -> Fraction:
         """Loss of publishing the closed interval low..high."""

@@ -125,7 +125,7 @@ def hint_of(name: str) -> Hint:
 
 
 def is_shared(name: str) -> bool:
-    """Whether a name is known to be that of values that people of several households share.
+    """Whether people of several households are known to share values of a column with this name.
 
     >>> [is_shared(name) for name in ("first_name", "hospital", "client", "hhid", "patient_id")]
     [True, True, False, False, False]

@@ -128,6 +128,11 @@ class Hierarchy:
         return frozenset(self.leaves)
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """All labels: the values and what is above them."""
+        return frozenset(label for path in self.paths for label in path)
+
+    @cached_property
     def nodes(self) -> tuple[IntArray, ...]:
         """For each height 0..H, the node above every leaf, numbered 0, 1, ... in tree order: H + 1 arrays of shape
         (leaves,).
