@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.class_table import JudgedQuasi
-from tclose_spark.checks.classes.households import household_risk
+from tclose_spark.checks.classes.household_risk import household_risk
 from tclose_spark.checks.classes.tallies import texts
 from tclose_spark.checks.labels.boxes import MOST_JOINED
 from tclose_spark.checks.labels.fitting import fitting_people
