@@ -1,0 +1,270 @@
+"""Whom rows are about: the columns that group rows like persons and households, and signs of persons without a key.
+
+Agreement within the values of a column shows that it groups rows. The names of the columns that agree show what the
+groups are: sex and education are those of a person, a place is that of a household, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.column_names.hints import Hint
+from tclose_spark.table.entities.grouping import Grouping, agreement_by_chance, groupings, pair_groupings
+from tclose_spark.table.entities.whole_values import WholeValues
+
+INDIVIDUAL = frozenset(["sex", "age", "education", "marital status", "what is seen"])
+"""Concepts of columns that are constant within a person, and not within a household. Age may change over time."""
+SHARED = frozenset(["place", "household", "ethnicity", "origin", "household number"])
+"""Concepts of columns that are constant within a household."""
+LASTING = frozenset(["sex", "ethnicity", "origin", "education", "place"])
+"""Concepts of columns that hardly change over time."""
+SEX = frozenset(["sex"])
+VARYING = 0.5  # lift below which a column varies within groups
+MOST_MEMBERS = 8  # rows of a household on average; more are those of a class, a firm or a place
+FEWEST_CONSTANT = 2  # columns constant within a person, unless one shows a person by its name
+MOST_HOUSEHOLDS = 3  # columns whose members may be numbered by another one
+UNIQUE = 0.999  # distinct values a row of an identifier of rows
+
+FEWEST_GROUPS = 20  # of rows that look like one person each
+MOST_WAVES = 60  # values of a column of times
+TOO_EQUAL = 0.25  # of the expected differences between times, below which the same persons are observed
+FEWEST_FREE = 20  # degrees of freedom from which differences between times are judged
+TOO_OFTEN = 10  # times as many equal rows as by chance
+MOSTLY = 0.5  # share of rows in groups, from which combinations recur
+
+Kind = Literal["person", "household"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entity:
+    """A column that groups the rows of a person or a household.
+
+    columns: its name; or two names, which group the rows together. values, rows_each: about. constant: the columns that
+    are constant within its values. same: other columns with the same groups.
+    """
+
+    columns: tuple[str, ...]
+    kind: Kind
+    values: int
+    rows_each: float
+    constant: tuple[str, ...]
+    same: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnnamedPersons:
+    """Rows that look like the rows of persons whose identifier is not in the table.
+
+    groups: about how many persons. rows_each: of a person, about. columns: those that show it.
+    """
+
+    groups: int
+    rows_each: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subjects:
+    """Whom the rows of a table are about.
+
+    entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a person.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    unnamed: UnnamedPersons | None = None
+
+    def first(self, kind: Kind) -> Entity | None:
+        """The likeliest entity of a kind."""
+        return next((one for one in self.entities if one.kind == kind), None)
+
+
+def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hint]) -> Subjects:
+    """Whom the rows of a table are about.
+
+    sample: of the whole table. names, hints: of its columns, in the order of the sample.
+    """
+    reduced = sample.reduced()
+    table = _Table(sample=reduced, names=names, hints=hints)
+    found = list(groupings(reduced))
+    persons = [one for one in found if table.is_person(one)] or list(table.numbered_members(found))
+    households = [one for one in found if one not in persons and table.is_household(one)]
+    entities = [
+        *(table.entity(one, "person") for one in sorted(persons, key=table.likeliest)),
+        *(table.entity(one, "household") for one in sorted(households, key=table.likeliest)),
+    ]
+    return Subjects(entities=tuple(entities), unnamed=None if persons else table.unnamed())
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """A table's sample, with the names of its columns and what they suggest."""
+
+    sample: WholeValues
+    names: Sequence[str]
+    hints: Sequence[Hint]
+
+    def is_person(self, found: Grouping) -> bool:
+        """Whether a column groups rows like the identifier of a person.
+
+        Where the table has the sex, it is constant within persons. So is another individual column, or the column is
+        called a number. Of tables without individual columns, several constant columns show it.
+        """
+        individual = self._of(INDIVIDUAL, found.constant)
+        sexes = self._of(SEX, self._compared(found))
+        described = [self._concept(place) for place in found.columns if self._is_described(place)]
+        if (described and not sexes) or {"age", "survey weight"} & {*described}:
+            return False
+        if sexes and not self._of(SEX, found.constant):
+            return False
+        if self._age_varies(found) and self._has_row_numbers(found):
+            return False
+        several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
+        if self._of(INDIVIDUAL, range(len(self.names))):
+            return bool(individual) and (several or bool(sexes))
+        return several and any(self.hints[place].numbers for place in found.columns)
+
+    def is_household(self, found: Grouping) -> bool:
+        """Whether a column groups rows like the identifier of a household: what members share is constant within its
+        values, and what is individual varies.
+        """
+        compared = self._of(INDIVIDUAL, self._compared(found))
+        varying = [place for place in compared if (found.lift(place) or 0.0) < VARYING]
+        shared = self._of(SHARED, found.constant)
+        return (
+            not any(map(self._is_described, found.columns))
+            and bool(shared)
+            and 0 < len(compared) == len(varying)
+            and found.rows_each <= MOST_MEMBERS
+        )
+
+    def entity(self, found: Grouping, kind: Kind) -> Entity:
+        """The entity of a grouping column."""
+        return Entity(
+            columns=tuple(self.names[place] for place in found.columns),
+            kind=kind,
+            values=found.values_of_table,
+            rows_each=found.rows_each,
+            constant=tuple(self.names[place] for place in found.constant),
+            same=tuple(self.names[place] for place in found.spellings),
+        )
+
+    def likeliest(self, found: Grouping) -> tuple[bool, int, bool, int]:
+        """A sort key: identifiers of other people last; most constant columns first, then numbers, then the order of
+        the table.
+        """
+        first = found.columns[0]
+        hint = self.hints[first]
+        return hint.of_others, -len(found.constant), not hint.numbers, first
+
+    def numbered_members(self, found: Sequence[Grouping]) -> Iterator[Grouping]:
+        """The pairs of a household and the number of its member that group rows like the identifier of a person."""
+        unknown = [place for place, hint in enumerate(self.hints) if hint.concept is None and not hint.technical]
+        for one in sorted(found, key=self.likeliest)[:MOST_HOUSEHOLDS]:
+            pairs = pair_groupings(self.sample, one.columns[0], unknown)
+            yield from (pair for pair in pairs if self.is_person(pair))
+
+    def unnamed(self) -> UnnamedPersons | None:
+        """Rows that look like those of persons without an identifier; None if they do not, or the sample is no whole
+        table.
+        """
+        if self.sample.level or not len(self.sample.hashes):
+            return None
+        return next(iter([*self._observed_again(), *self._recurring()]), None)
+
+    def _observed_again(self) -> Iterator[UnnamedPersons]:
+        """Persons who are observed at several times: columns that last have nearly the same values at all times."""
+        lasting = self._of(LASTING, range(len(self.names)))
+        for place, hint in enumerate(self.hints):
+            time = self.sample.codes(place)
+            waves = np.bincount(time[time >= 0], minlength=1)
+            is_time = hint.technical or (hint.concept is not None and hint.concept.name == "event")
+            if not is_time or not 1 < len(waves) <= MOST_WAVES:
+                continue
+            judged = [_differences(time, self.sample.codes(other)) for other in lasting if other != place]
+            free = sum(degrees for _, degrees in judged)
+            if free >= FEWEST_FREE and sum(found for found, _ in judged) < TOO_EQUAL * free:
+                groups = int(waves.max())
+                columns = tuple(self.names[other] for other in (place, *lasting) if other in (place, *lasting))
+                yield UnnamedPersons(groups=groups, rows_each=float(waves.sum()) / groups, columns=columns)
+
+    def _recurring(self) -> Iterator[UnnamedPersons]:
+        """Persons whose birth, sex and place recur: their combinations are equal far more often than by chance."""
+        places = self._finest_of_each(LASTING | {"age"})
+        codes = [self.sample.codes(place) for place in places]
+        known = np.all([one >= 0 for one in codes], axis=0) if codes else np.zeros(0, dtype=bool)
+        rows = int(np.count_nonzero(known))
+        if len(codes) < 2 or rows < FEWEST_GROUPS:
+            return
+        chance = float(np.prod([agreement_by_chance(one[known]) for one in codes]))
+        _, sizes = np.unique(np.stack(codes)[:, known], axis=1, return_counts=True)
+        groups = sizes[sizes > 1]
+        others = float((sizes * (sizes - 1)).sum() / rows)  # equal rows of a row
+        if len(groups) >= FEWEST_GROUPS and groups.sum() >= MOSTLY * rows and others > TOO_OFTEN * chance * rows:
+            yield UnnamedPersons(
+                groups=len(sizes),
+                rows_each=rows / len(sizes),
+                columns=tuple(self.names[place] for place in places),
+            )
+
+    def _finest_of_each(self, concepts: frozenset[str]) -> list[int]:
+        """Of each of these concepts the column with most values, so that none follows from another."""
+        finest: dict[str | None, int] = {}
+        for place in self._of(concepts, range(len(self.names))):
+            concept = self._concept(place)
+            if concept not in finest or self._values(place) > self._values(finest[concept]):
+                finest[concept] = place
+        return list(finest.values())
+
+    def _values(self, place: int) -> int:
+        return len(np.unique(self.sample.hashes[:, place]))
+
+    def _of(self, concepts: frozenset[str], places: Sequence[int] | range) -> list[int]:
+        """The columns of these whose names have one of these concepts, of the person in the row."""
+        return [place for place in places if self._concept(place) in concepts and not self.hints[place].of_others]
+
+    def _concept(self, place: int) -> str | None:
+        concept = self.hints[place].concept
+        return None if concept is None else concept.name
+
+    def _is_described(self, place: int) -> bool:
+        """Whether the name says that the column describes people, or weighs rows, so that it is no key."""
+        concept = self.hints[place].concept
+        return concept is not None and concept.role != "direct"
+
+    def _compared(self, found: Grouping) -> list[int]:
+        return [one.column for one in found.agreements]
+
+    def _age_varies(self, found: Grouping) -> bool:
+        """Whether an age varies within the values of a column."""
+        ages = self._of(frozenset(["age"]), self._compared(found))
+        return any((found.lift(place) or 0.0) < VARYING for place in ages)
+
+    def _has_row_numbers(self, found: Grouping) -> bool:
+        """Whether another column is called the number of a person, and is different in each row."""
+        return any(
+            hint.numbers and place not in found.columns and self._differs_in_each_row(place)
+            for place, hint in enumerate(self.hints)
+        )
+
+    def _differs_in_each_row(self, place: int) -> bool:
+        return self._values(place) >= UNIQUE * len(self.sample.hashes)
+
+
+def _differences(time: IntArray, codes: IntArray) -> tuple[float, int]:
+    """(chi-squared of the values at several times, its degrees of freedom). Codes below 0 are missing."""
+    known = (time >= 0) & (codes >= 0)
+    time, codes = time[known], codes[known]
+    if not len(time):
+        return 0.0, 0
+    width = int(codes.max()) + 1
+    table = np.bincount(time * width + codes, minlength=(int(time.max()) + 1) * width).reshape(-1, width)
+    expected = table.sum(axis=1, keepdims=True) * (table.sum(axis=0, keepdims=True) / table.sum())
+    used = expected > 0
+    found = float(((table - expected)[used] ** 2 / expected[used]).sum())
+    times, values = (int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0))
+    return found, (times - 1) * (values - 1)

@@ -1,0 +1,234 @@
+"""How columns group rows: within the values of some, other columns are constant far more often than by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.entities.whole_values import MEASURED, MISSING, WholeValues
+
+FEWEST_VALUES = 20  # of a column that groups rows; fewer are places, classes or answers
+MOST_ROWS = 60  # of a value on average; a place or a firm has more
+MOST_MEMBERS = 60  # values of a column that numbers the members of a household
+FEWEST_PAIRS = 20  # of rows with the same value, from which agreement is measured
+MOST_BY_CHANCE = 0.95  # chance of agreement above which a column is nearly constant in the table
+CONSTANT = 0.9  # lift from which a column is constant within the values of another
+SPELLING = 0.5  # reverse agreement from which a column is another spelling of the grouping column
+UNLIKELY = 4.0  # standard deviations above chance
+MOSTLY = 0.5  # share of values that look measured, above which a column is a measurement
+SEED = 2026
+
+Pairs = tuple[IntArray, IntArray]
+"""Two rows of each pair."""
+
+FAR_MORE = 5  # times the rows of any other value, from which a value stands for a missing person
+LEAST_SHARE = 0.02  # of the rows that such a value has
+FEWEST_ROWS = 20  # that such a value has
+MOST_PLACEHOLDERS = 5  # such values of a column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How often two rows agree in a column.
+
+    column: its place. by_chance: the share of all pairs of rows that agree. within: the share among pairs with the same
+    value of the grouping column. pairs: how many of these were compared. reverse: of pairs that agree in the column,
+    the share with the same value of the grouping column; 0 if the column is not constant.
+    """
+
+    column: int
+    by_chance: float
+    within: float
+    pairs: int
+    reverse: float = 0.0
+
+    @property
+    def lift(self) -> float:
+        """1 if the column is constant within values, 0 if rows agree as by chance, negative if they agree less.
+
+        >>> Agreement(column=0, by_chance=0.5, within=0.95, pairs=100).lift
+        0.9
+        """
+        return (self.within - self.by_chance) / (1 - self.by_chance)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the column is constant within values, far beyond chance."""
+        deviation = np.sqrt(self.by_chance * (1 - self.by_chance) / self.pairs)
+        return self.lift >= CONSTANT and bool(self.within - self.by_chance > UNLIKELY * deviation)
+
+    @property
+    def is_spelling(self) -> bool:
+        """Whether the column has the same groups as the grouping column, nearly."""
+        return self.reverse >= SPELLING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """A column, or a pair of columns, and how other columns agree within its values.
+
+    columns: their places. values, rows: of the values in the sample, without values that stand for a missing person.
+    level: of the sample. agreements: of the columns that are not constant in the table.
+    """
+
+    columns: tuple[int, ...]
+    values: int
+    rows: int
+    level: int
+    agreements: tuple[Agreement, ...]
+
+    @property
+    def constant(self) -> tuple[int, ...]:
+        """The columns that are constant within its values, without its other spellings."""
+        return tuple(one.column for one in self.agreements if one.is_constant and not one.is_spelling)
+
+    @property
+    def spellings(self) -> tuple[int, ...]:
+        """The columns with the same groups."""
+        return tuple(one.column for one in self.agreements if one.is_constant and one.is_spelling)
+
+    @property
+    def rows_each(self) -> float:
+        """The rows of a value, on average."""
+        return self.rows / self.values
+
+    @property
+    def values_of_table(self) -> int:
+        """How many values the table has; about, if the sample does not have all."""
+        return self.values << self.level
+
+    def lift(self, column: int) -> float | None:
+        """The lift of a column; None if the column is not compared."""
+        return next((one.lift for one in self.agreements if one.column == column), None)
+
+
+def groupings(sample: WholeValues) -> Iterator[Grouping]:
+    """The columns within whose values some other column is constant. sample: of a whole table, reduced."""
+    table = _Codes.of(sample)
+    for place in range(len(table.columns)):
+        if not table.is_measured(place):
+            found = table.grouping((place,), np.where(sample.whole(place), table.columns[place], MISSING))
+            if found is not None and found.constant:
+                yield found
+
+
+def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> Iterator[Grouping]:
+    """The pairs of a column and one of few values within which some other column is constant, such as a household and
+    the number of its member.
+    """
+    table = _Codes.of(sample)
+    of_first = np.where(sample.whole(first), table.columns[first], MISSING)
+    for second in seconds:
+        of_second = table.columns[second]
+        width = int(of_second.max(initial=0)) + 1
+        if second == first or not 1 < width <= MOST_MEMBERS or table.is_measured(second):
+            continue
+        pair = np.where((of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING)
+        found = table.grouping((first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any()))
+        if found is not None and found.constant:
+            yield found
+
+
+def placeholder_rows(sizes: IntArray) -> int:
+    """The number of rows from which a value stands for a missing person: it has far more rows than any other value.
+    One more than the most rows if there is no such value.
+
+    sizes: the rows of each value, shape (values,).
+
+    >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
+    (900, 91)
+    """
+    ordered = np.sort(sizes)[::-1].tolist()
+    least = max(FEWEST_ROWS, LEAST_SHARE * sum(ordered))
+    found = ordered[0] + 1
+    for size, following in pairwise(ordered[: MOST_PLACEHOLDERS + 1]):
+        if size >= least and size >= FAR_MORE * following:
+            found = size
+    return int(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Codes:
+    """The values of a sample as numbers.
+
+    columns: by column, 0, 1, ..., or MISSING, shape (sampled rows,). shuffled: the rows in random order.
+    """
+
+    sample: WholeValues
+    columns: tuple[IntArray, ...]
+    shuffled: IntArray
+
+    @staticmethod
+    def of(sample: WholeValues) -> _Codes:
+        rows, columns = sample.hashes.shape
+        shuffled = np.random.default_rng(SEED).permutation(rows)
+        return _Codes(sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled)
+
+    def is_measured(self, place: int) -> bool:
+        """Whether most different values of a column look measured."""
+        values = np.unique(self.sample.hashes[:, place])
+        return bool(np.mean(values & MEASURED) > MOSTLY)
+
+    def grouping(self, places: tuple[int, ...], group: IntArray) -> Grouping | None:
+        """How columns group rows; None if they have too few values, or too many rows of a value.
+
+        group: of each row, or MISSING, shape (sampled rows,).
+        """
+        rows = self.shuffled[group[self.shuffled] >= 0]
+        sizes = np.bincount(group[rows], minlength=1)
+        if not len(rows):
+            return None
+        rows = rows[sizes[group[rows]] < placeholder_rows(sizes[sizes > 0])]
+        values = len(np.unique(group[rows]))
+        if values < FEWEST_VALUES or len(rows) > MOST_ROWS * values or len(rows) - values < FEWEST_PAIRS:
+            return None
+        pairs = _pairs(rows, group[rows])
+        others = [place for place in range(len(self.columns)) if place not in places]
+        agreements = [self._agreement(other, group, rows, pairs) for other in others]
+        return Grouping(
+            columns=places,
+            values=values,
+            rows=len(rows),
+            level=self.sample.level,
+            agreements=tuple(one for one in agreements if one is not None),
+        )
+
+    def _agreement(self, other: int, group: IntArray, rows: IntArray, pairs: Pairs) -> Agreement | None:
+        """How rows agree in a column; None if it is nearly constant in the table, or has too few pairs of values."""
+        codes = self.columns[other]
+        known = rows[codes[rows] >= 0]
+        first, second = pairs
+        both = (codes[first] >= 0) & (codes[second] >= 0)
+        compared = int(np.count_nonzero(both))
+        by_chance = agreement_by_chance(codes[known])
+        if by_chance > MOST_BY_CHANCE or compared < FEWEST_PAIRS:
+            return None
+        within = float(np.mean(codes[first[both]] == codes[second[both]]))
+        found = Agreement(column=other, by_chance=by_chance, within=within, pairs=compared)
+        if not found.is_constant:
+            return found
+        one, another = _pairs(known, codes[known])
+        same = group[one] == group[another]
+        return replace(found, reverse=float(np.mean(same)) if len(same) else 1.0)
+
+
+def agreement_by_chance(codes: IntArray) -> float:
+    """The share of pairs of rows that agree. codes: of each row, from 0.
+
+    >>> agreement_by_chance(np.array([0, 0, 1, 1]))
+    0.3333333333333333
+    """
+    rows = len(codes)
+    counts = np.bincount(codes, minlength=1).astype(np.float64)
+    return float((counts * (counts - 1)).sum() / (rows * (rows - 1))) if rows > 1 else 1.0
+
+
+def _pairs(rows: IntArray, group: IntArray) -> Pairs:
+    """(one row, another row) of the same group, for each row of a group but one, in the order of `rows`."""
+    order = np.argsort(group, kind="stable")
+    same = np.diff(group[order]) == 0
+    return rows[order[:-1][same]], rows[order[1:][same]]

@@ -1,0 +1,168 @@
+"""Persons and households are found from the data, whatever their columns are called."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tclose_spark.table.column_names.hints import hint_of
+from tclose_spark.table.entities.finding import Subjects, find_subjects
+from tclose_spark.table.entities.grouping import placeholder_rows
+from tclose_spark.table.entities.whole_values import sample_of
+
+NAMES = [
+    *("msisdn", "subject", "member", "participant", "customer", "caseid", "vehicle", "Kundennummer", "USUBJID"),
+    *("respondent", "x1", "ref", "code", "who", "empl_no", "learner", "tenant", "beneficiary", "Versicherter"),
+    *("numero_abonne", "worker", "driver", "pupil", "resident"),
+]
+
+
+def subjects(columns: dict[str, object]) -> Subjects:
+    """Whom the rows of a table are about."""
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    hints = [hint_of(name) for name in table.column_names]
+    return find_subjects(sample_of(table.to_batches(max_chunksize=700), len(hints)), table.column_names, hints)
+
+
+def persons(rng: np.random.Generator, name: str, people: int = 300, each: int = 10) -> dict[str, object]:
+    """Rows of persons: what is constant within them, and a measurement."""
+    of_row = rng.permutation(np.repeat(np.arange(people), each))
+    return {
+        name: (447_910_000_000 + rng.permutation(90_000)[:people])[of_row],
+        "age": rng.integers(18, 90, people)[of_row],
+        "gender": rng.choice(["m", "f"], people)[of_row],
+        "district": rng.choice([f"D{i}" for i in range(12)], people)[of_row],
+        "duration_s": rng.integers(1, 3_600, people * each),
+    }
+
+
+def households(rng: np.random.Generator, homes: int = 900) -> dict[str, object]:
+    """The members of households, whose sexes and ages differ."""
+    sizes = rng.integers(1, 6, homes)
+    home = np.repeat(np.arange(homes), sizes)
+    return {
+        "hh": home + 5_000,
+        "pno": np.concatenate([np.arange(size) for size in sizes]),
+        "age": rng.integers(0, 90, len(home)),
+        "sex": rng.choice([1, 2], len(home)),
+        "region": rng.choice(list("ABCDEFGH"), homes)[home],
+        "tenure": rng.choice(["own", "rent"], homes)[home],
+        "income": rng.integers(0, 90_000, len(home)),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_person_is_found_under_any_name(name):
+    found = subjects(persons(np.random.default_rng(1), name))
+    assert [(one.columns, one.kind, one.values) for one in found.entities] == [((name,), "person", 300)]
+    assert found.entities[0].constant == ("age", "gender", "district")
+
+
+@given(seed=st.integers(0, 1_000), people=st.integers(25, 400), each=st.integers(2, 20))
+def test_persons_of_any_number_are_found_and_their_measurements_are_not(seed, people, each):
+    found = subjects(persons(np.random.default_rng(seed), "ref", people, each))
+    assert [one.columns for one in found.entities] == [("ref",)]
+
+
+@given(seed=st.integers(0, 1_000), most=st.integers(30, 30_000))
+def test_a_measurement_is_no_person(seed, most):
+    rng = np.random.default_rng(seed)
+    found = subjects(
+        {
+            "user_id": rng.permutation(3_000),
+            "age": rng.integers(18, 90, 3_000),
+            "sex": rng.choice(["m", "f"], 3_000),
+            "steps": rng.integers(0, most, 3_000),
+            "mood": rng.integers(1, 6, 3_000),
+        }
+    )
+    assert found == Subjects()
+
+
+def test_a_household_is_no_person():
+    found = subjects(households(np.random.default_rng(2)))
+    assert [(one.columns, one.kind) for one in found.entities] == [(("hh",), "household")]
+
+
+def test_members_of_households_in_several_years_are_persons():
+    years = [households(np.random.default_rng(3)) for _ in range(3)]
+    columns = {name: np.concatenate([year[name] for year in years]) for name in years[0]}
+    columns["year"] = np.repeat([2001, 2002, 2003], len(years[0]["hh"]))
+    columns["income"] = np.random.default_rng(4).integers(0, 90_000, len(columns["year"]))
+    found = subjects(columns).first("person")
+    assert found is not None
+    assert found.columns == ("hh", "pno")
+
+
+def test_a_school_is_neither():
+    rng = np.random.default_rng(5)
+    school = rng.integers(0, 60, 3_000)
+    found = subjects(
+        {
+            "school": school,
+            "sector": rng.choice(["public", "private"], 60)[school],
+            "town": rng.choice([f"T{i}" for i in range(20)], 60)[school],
+            "sex": rng.choice(["m", "f"], 3_000),
+            "age": rng.integers(11, 18, 3_000),
+        }
+    )
+    assert not found.entities
+
+
+@pytest.mark.parametrize("placeholder", ["-", "0", "-1", "unknown", "anonymous", "999999", None, ""])
+def test_values_that_stand_for_no_person_are_left_out(placeholder):
+    rng = np.random.default_rng(6)
+    columns = persons(rng, "subject")
+    missing = rng.random(3_000) < 0.67
+    columns["subject"] = [
+        placeholder if gone else str(one) for gone, one in zip(missing, columns["subject"], strict=True)
+    ]
+    columns["gender"] = np.where(missing, rng.choice(["m", "f"], 3_000), columns["gender"])
+    columns["age"] = np.where(missing, rng.integers(18, 90, 3_000), columns["age"])
+    found = subjects(columns).first("person")
+    assert found is not None
+    assert found.columns == ("subject",)
+    assert found.rows_each < 5
+
+
+def test_the_rows_of_a_placeholder():
+    assert placeholder_rows(np.array([1] * 900)) == 2
+    assert placeholder_rows(np.array([3, 5, 4] * 50 + [400])) == 400
+    assert placeholder_rows(np.array([3, 5, 4] * 50 + [400, 300])) == 300
+    assert placeholder_rows(np.array([3, 9, 27, 80])) == 81
+
+
+def test_persons_without_an_identifier_who_are_observed_again():
+    rng = np.random.default_rng(7)
+    columns = persons(rng, "subject", people=600, each=7)
+    columns["year"] = np.zeros(4_200, dtype=np.int64)
+    for person in np.unique(columns["subject"]):
+        columns["year"][columns["subject"] == person] = np.arange(2001, 2008)
+    del columns["subject"], columns["age"]
+    found = subjects(columns).unnamed
+    assert found is not None
+    assert found.groups == 600
+    assert found.rows_each == 7
+
+
+def test_persons_without_an_identifier_whose_birth_sex_and_place_recur():
+    rng = np.random.default_rng(8)
+    columns = persons(rng, "subject")
+    columns["birth_date"] = pa.array(
+        rng.integers(-20_000, 0, 300)[np.unique(columns["subject"], return_inverse=True)[1]]
+    )
+    columns["birth_date"] = columns["birth_date"].cast(pa.int32()).cast(pa.date32())
+    del columns["subject"], columns["age"]
+    found = subjects(columns).unnamed
+    assert found is not None
+    assert 295 <= found.groups <= 300
+    assert found.columns == ("gender", "district", "birth_date")
+
+
+@given(seed=st.integers(0, 1_000))
+def test_single_persons_do_not_look_like_groups(seed):
+    rng = np.random.default_rng(seed)
+    columns = persons(rng, "subject", people=3_000, each=1)
+    columns["year"] = rng.integers(2001, 2008, 3_000)
+    assert subjects(columns) == Subjects()
