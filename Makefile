@@ -56,14 +56,17 @@ test: $(READY)  ## Run the quick tests in WORKERS processes.
 test-more: $(READY)  ## Run what `make test` leaves out and a change must pass, too: most tests on Spark, wide sweeps.
 	$(PYTEST) -m "more and not slow"
 
+# `make fuzz RECORD=` leaves the figures in docs/tested.json as they are.
+RECORD := TCLOSE_RECORD=1
+
 tested: $(READY)  ## Try all damages and hostile inputs, and record how many were found in docs/tested.json.
-	TCLOSE_RECORD=1 $(BIN)/pytest tests/damages tests/hostile
+	$(RECORD) $(BIN)/pytest tests/damages tests/hostile
 
 chaos: $(READY)  ## Break runs on purpose: kills, full disks, two at once, other clocks. An hour; CHAOS_TRIALS=0.1 is a tenth.
-	TCLOSE_RECORD=1 CHAOS_TRIALS=$${CHAOS_TRIALS:-1} PYTHONPATH=tests:tests/chaos $(BIN)/pytest -p trials tests/chaos
+	$(RECORD) CHAOS_TRIALS=$${CHAOS_TRIALS:-1} PYTHONPATH=tests:tests/chaos $(BIN)/pytest -p trials tests/chaos
 
 fuzz: $(READY)  ## Draw tables and run files for FUZZ_SECONDS (an hour), and judge each release.
-	TCLOSE_RECORD=1 FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} FUZZ_EXAMPLES=5000 $(BIN)/pytest tests/fuzz
+	$(RECORD) FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} FUZZ_EXAMPLES=5000 $(BIN)/pytest tests/fuzz
 
 fuzz-parsers: .venv-fuzz/.ready  ## Fuzz what reads run files, hierarchies, labels, options and CSV, guided by coverage, for FUZZ_SECONDS (600).
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} .venv-fuzz/bin/python tests/fuzz/fuzz_parsers.py
@@ -76,6 +79,9 @@ test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test`
 
 test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large tables.
 	$(BIN)/pytest -m slow
+
+everything: $(READY)  ## Run once each suite that a change need not pass, and record it in docs/tested.json; SUITES="test-s3 fuzz" runs those.
+	$(BIN)/python tests/suites.py $(SUITES)
 
 # Each platform has its own environment: its packages conflict with ours, or are not needed here.
 .venv-connect/.ready: requirements/dev.txt requirements/connect.txt pyproject.toml
@@ -203,7 +209,7 @@ test-hive: $(READY)  ## Release tables of a Hive metastore, and replace one of i
 	$(BIN)/pytest tests/platforms/test_hive.py
 
 mutants: .venv-mutants/.ready  ## Change MUTANTS (500) expressions of checks, measures and audits, one at a time, drawn by SEED: each must fail a test.
-	TCLOSE_RECORD=1 MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} WORKERS=$(WORKERS) PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
+	$(RECORD) MUTANTS=$${MUTANTS:-500} SEED=$${SEED:-1} WORKERS=$(WORKERS) PYTHONPATH=tests .venv-mutants/bin/python tests/mutants/try_mutants.py
 
 lint-images: .venv-images/.ready  ## Lint the Dockerfile.
 	.venv-images/bin/hadolint conf/kubernetes/Dockerfile
@@ -213,6 +219,7 @@ lint: $(READY)  ## Check style, types and import contracts.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python tests/suites.py --old
 
 format: $(READY)  ## Format the code.
 	$(BIN)/ruff format .

@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 def wait_for(log: Path, text: str, times: int = 1) -> None:
-    for _ in range(240):
+    for _ in range(1200):  # ten minutes, on a busy machine
         if log.read_text().count(text) >= times:
             return
         time.sleep(0.5)

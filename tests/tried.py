@@ -1,4 +1,5 @@
 """What was tried, and how much of it ended as required: `docs/tested.json`, and its table in docs/how-it-is-tested.md.
+The file also has the records of suites (`suites.py`).
 
 `make tested`, `make chaos` and `make fuzz` record the figures again. Other runs compare how many damages and inputs
 were tried, so the file cannot be out of date.
@@ -30,16 +31,21 @@ def record(part: str, what: str, tried: int, as_required: int) -> None:
     known = json.loads(RECORDED.read_text())
     known.setdefault(part, {})[what] = {"tried": tried, "as required": as_required}
     RECORDED.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{table_of(known)}{END}{rest.partition(END)[2]}")
+    put_into_page(BEGIN, table_of(known), END)
+
+
+def put_into_page(begin: str, text: str, end: str) -> None:
+    """Replaces what the page has between two marks."""
+    before, _, rest = PAGE.read_text().partition(begin)
+    PAGE.write_text(f"{before}{begin}{text}{end}{rest.partition(end)[2]}")
 
 
 def table_of(known: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
     """The figures as a table of the page: a line for each part. The file has their kinds."""
     rows = ["| what | tried | as required | again |", "|---|---|---|---|"]
-    for part, figures in sorted(known.items()):
-        tried, good = (sum(one[what] for one in figures.values()) for what in ("tried", "as required"))
-        rows.append(f"| {part} | {tried:,} | {good:,} | `{COMMANDS[part]}` |")
+    for part, command in sorted(COMMANDS.items()):
+        tried, good = (sum(one[what] for one in known[part].values()) for what in ("tried", "as required"))
+        rows.append(f"| {part} | {tried:,} | {good:,} | `{command}` |")
     return "\n".join(["", *rows, "", ""])
 
 

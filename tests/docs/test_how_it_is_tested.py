@@ -8,7 +8,7 @@ import yaml
 from mutants.survivors import BEGIN as MUTANTS_BEGIN
 from mutants.survivors import END as MUTANTS_END
 from mutants.survivors import REASONS, page_of
-from tried import BEGIN, END, PAGE, RECORDED, table_of
+from tried import BEGIN, COMMANDS, END, PAGE, RECORDED, table_of
 
 
 def test_the_page_has_the_recorded_figures() -> None:
@@ -17,9 +17,9 @@ def test_the_page_has_the_recorded_figures() -> None:
 
 def test_all_ended_as_required() -> None:
     figures = json.loads(RECORDED.read_text())
-    assert figures.keys() == {"damages", "hostile inputs", "faults", "drawn runs", "mutants"}
-    for part, all_of_part in figures.items():
-        for figure in all_of_part.values():
+    assert figures.keys() == {*COMMANDS, "suites"}
+    for part in COMMANDS:
+        for figure in figures[part].values():
             assert part == "mutants" or figure["tried"] == figure["as required"] > 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tried import PAGE, record
+from tried import put_into_page, record
 
 REASONS = Path(__file__).with_name("harmless.yaml")
 BEGIN, END = "<!-- made from docs/tested.json -->\n", "<!-- end of survivors -->"
@@ -53,8 +53,7 @@ def report(found: Sequence[Mapping[str, Any]]) -> int:
         REASONS.write_text(yaml.safe_dump(groups, sort_keys=False, allow_unicode=True, width=110))
         for folder, n in tried.items():
             record("mutants", folder, n, killed[folder])
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}{page_of(killed.total(), tried.total())}{END}{rest.partition(END)[2]}")
+        put_into_page(BEGIN, page_of(killed.total(), tried.total()), END)
     return 1 if unlisted else 0
 
 

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from standalone import standalone, wait_for
 from tclose_spark import pipeline
 from tclose_spark.io.run import Run
 from tclose_spark.io.spark.jars import to_be_found
+from tclose_spark.methods.closeness_tree.effort import ROWS_PER_BLOCK
 from tclose_spark.synthetic.census import write_hierarchies, write_people
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,31 +133,34 @@ def test_on_two_workers(
 
 # --- the closeness tree: several blocks, a lost executor
 
+CROWD = 3 * ROWS_PER_BLOCK
+"""People: however large blocks become, they make several."""
+FAST = "method.effort=fast"
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The folder of CROWD people, and the fingerprint of their release by the session of the tests."""
+
+    folder: Path
+    fingerprint: str
+
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of 100,000 people, whom conf/demo.yaml releases in several blocks."""
+def crowd(tmp_path_factory: pytest.TempPathFactory, open_run: Callable[..., Run]) -> Crowd:
     folder = tmp_path_factory.mktemp("crowd")
     write_hierarchies(folder / "hierarchies")
-    write_people(folder / "people.parquet", 100_000)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def crowd_fingerprint(crowd: Path, open_run: Callable[..., Run]) -> str:
-    """Of the release of the crowd by the session of the tests."""
+    write_people(folder / "people.parquet", CROWD)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TCLOSE_DEMO", str(crowd))
-        found: str = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={crowd}/out"))["release"][
-            "fingerprint"
-        ]
-    record = json.loads((crowd / "out/internal/run.json").read_text())["stages"]["anonymize"]["method"]
-    assert record["tasks"] >= 2
-    return found
+        patch.setenv("TCLOSE_DEMO", str(folder))
+        made = pipeline.release(open_run(ROOT / "conf/demo.yaml", f"output.path={folder}/out", FAST))
+    record = json.loads((folder / "out/internal/run.json").read_text())
+    assert record["stages"]["anonymize"]["method"]["tasks"] >= 2
+    return Crowd(folder, made["release"]["fingerprint"])
 
 
-def executors() -> list[int]:
-    """The processes of all executors on this machine."""
+def executors() -> list[Path]:
+    """The folders in /proc of all executors on this machine."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
@@ -163,38 +169,48 @@ def executors() -> list[int]:
             except OSError:
                 continue
             if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
-                found.append(int(process.name))
+                found.append(process)
     return found
 
 
+def executor_at_work(within: float) -> Path:
+    """An executor in the middle of a task, by its log: waits for one."""
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        for process in executors():
+            log = (process / "cwd/stderr").read_text()
+            if log.rfind("Running task") > log.rfind("Finished task"):
+                return process
+        time.sleep(0.2)
+    raise AssertionError(f"no executor had a task for {within} s")
+
+
+def begun_again(ran: Path) -> list[str]:
+    """The tasks that an executor began because another one had not ended them. ran: the folder of the workers."""
+    logs = "".join(log.read_text() for log in ran.glob("w?/app-*/*/stderr"))
+    return re.findall(r"Running (task \d+\.[1-9]\d* in stage \S+)", logs)
+
+
 @pytest.mark.slow
-def test_an_executor_that_is_lost_changes_nothing(
-    cluster: tuple[str, Path], crowd: Path, crowd_fingerprint: str, tmp_path: Path
-) -> None:
-    url, _ = cluster
+def test_an_executor_that_is_lost_changes_nothing(cluster: tuple[str, Path], crowd: Crowd, tmp_path: Path) -> None:
+    url, folder = cluster
     log = tmp_path / "submit.log"
-    job = [
-        BIN / "spark-submit",
-        "--packages",
-        PACKAGES,
-        "--master",
-        url,
-        "--conf",
-        "spark.executor.memory=700m",
-        ROOT / "jobs/release.py",
-    ]
-    job += ["--config", ROOT / "conf/demo.yaml", "--set", f"output.path={tmp_path}/out"]
-    env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd)}
+    submitted = [BIN / "spark-submit", "--packages", PACKAGES, "--master", url, "--conf", "spark.executor.memory=700m"]
+    job = [*submitted, ROOT / "jobs/release.py", "--config", ROOT / "conf/demo.yaml"]
+    for setting in (f"output.path={tmp_path}/out", FAST):
+        job += ["--set", setting]
+    env = {**environment(tmp_path / "temporary"), "TCLOSE_DEMO": str(crowd.folder)}
     with log.open("wb") as out:
         running = subprocess.Popen(list(map(str, job)), env=env, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
     try:
-        wait_for(log, "plan  ", 2)  # its note and its time: the rows are on their way now
-        time.sleep(3)
-        before = executors()
-        assert len(before) == 2
-        os.kill(before[0], signal.SIGKILL)
+        wait_for(log, "profile  ")
+        wait_for(log, "planned the classes")
+        assert len(executors()) == 2
+        assert not begun_again(folder)
+        os.kill(int(executor_at_work(within=60).name), signal.SIGKILL)
         assert "anonymize" not in log.read_text()
-        assert running.wait(timeout=300) == 0, log.read_text()[-2000:]
+        assert running.wait(timeout=900) == 0, log.read_text()[-2000:]
     finally:
         running.kill()
-    assert published(tmp_path / "out") == crowd_fingerprint
+    assert begun_again(folder)
+    assert published(tmp_path / "out") == crowd.fingerprint

@@ -1,0 +1,177 @@
+"""The suites that a change need not pass: their commands, and what their last runs found.
+
+`make everything` runs each once and records it in docs/tested.json; docs/how-it-is-tested.md shows the records.
+`make lint` names those that ran long ago: what nobody runs decays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tried import PAGE, RECORDED, put_into_page
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ("python3.11", "python3.12", "python3.13")
+
+SUITES: dict[str, Sequence[str]] = {
+    "test-clusters": (),
+    "test-slow": (),
+    "chaos CHAOS_TRIALS=0.1": (),
+    "test-connect": (),
+    "test-local": (),
+    "test-pipelines": (),
+    "test-hive": (),
+    "test-yarn": ("mvn",),
+    "test-iceberg": ("mvn",),
+    "test-s3": ("go",),
+    "test-azure": ("npm",),
+    "test-gcs": ("go", "mvn"),
+    "test-airflow": (),
+    "test-databricks": (),
+    "test-connect SPARK=4.0": (),
+    "test-clusters SPARK=4.0": (),
+    "test-wheel": PYTHONS,
+    "test-matrix": PYTHONS,
+    "fuzz FUZZ_SECONDS=120": (),
+    "fuzz-parsers FUZZ_SECONDS=120": (),
+    "lint-images": (),
+    "test-image": ("buildah", "debootstrap"),
+    "mutants MUTANTS=20": (),
+    "test-spark": (),
+}
+"""The programs that each suite needs, by the arguments of make that run it."""
+
+MOST_COMMITS = 200
+"""The age of a record, in commits, up to which lint is silent."""
+
+BEGIN, END = "<!-- suites: made from docs/tested.json -->\n", "<!-- end of suites -->"
+WRITTEN = [str(file.relative_to(ROOT)) for file in (RECORDED, PAGE)]
+"""What records change."""
+SUMMARY = re.compile(r"^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s", re.MULTILINE)
+"""The last line of a run of pytest."""
+NOT_MADE = re.compile(r"^make.* (\S+)/\.ready\] Error", re.MULTILINE)
+"""What make writes if it cannot make an environment."""
+
+Ran = Mapping[str, Any]
+"""The record of a run: its commit and date; how many tests passed, failed and were skipped, or why it cannot run."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the suites of these targets of make, or all; 1 if one fails, 2 if nothing can be recorded."""
+    if arguments == ["--old"]:
+        for line in old_ones(json.loads(RECORDED.read_text())["suites"]):
+            print(line)
+        return 0
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{file}" for file in WRITTEN))
+    if changed != "":
+        print(f"commit first: a record names the commit that ran\n{changed or 'there is no commit'}")
+        return 2
+    failed = 0
+    for suite, needs in SUITES.items():
+        if not arguments or suite.split()[0] in arguments:
+            ran = run(suite, needs)
+            record(suite, ran)
+            print(row_of(suite, ran), flush=True)
+            failed += ran.get("failed", 0)
+    return 1 if failed else 0
+
+
+def git(*arguments: str) -> str | None:
+    """What git prints; None if it fails, or there is no git."""
+    if shutil.which("git") is None:
+        return None
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def run(suite: str, needs: Sequence[str]) -> Ran:
+    """The record of a suite that runs now. Its output is in build/everything."""
+    begun = {"commit": git("rev-parse", "--short=12", "HEAD"), "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}"}
+    missing = [program for program in needs if shutil.which(program) is None]
+    if missing:
+        return {**begun, "cannot run": f"no {' and no '.join(missing)}"}
+    log = ROOT / "build/everything" / f"{suite.replace(' ', '-')}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    env = {**os.environ, "PYTEST_ADDOPTS": "-ra"}  # the log has the reasons of skipped tests
+    with log.open("w") as out:
+        # figures of docs/tested.json come from complete runs, not from a tenth of one
+        command = ["make", *suite.split(), "RECORD="]
+        code = subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=out, check=False).returncode
+    return {**begun, **found_in(log.read_text(), code)}
+
+
+def found_in(output: str, code: int) -> dict[str, Any]:
+    """What a suite found, by its output and exit code. A suite without pytest counts as one test.
+
+    >>> found_in("7 passed, 1 skipped in 3.10s\\n== 2 failed, 1 error in 4.00s (0:00:04) ==\\n", 1)
+    {'passed': 7, 'failed': 3, 'skipped': 1}
+    >>> found_in("make: *** [Makefile:143: .venv-s3/.ready] Error 1\\n", 2)
+    {'cannot run': 'make cannot build .venv-s3'}
+    """
+    if code != 0 and (environment := NOT_MADE.search(output)):
+        return {"cannot run": f"make cannot build {environment[1]}"}
+    counts: Counter[str] = Counter()
+    for summary in SUMMARY.findall(output):
+        for count in summary.split(", "):
+            number, what = count.split()
+            counts[what.removesuffix("s")] += int(number)
+    failed = counts["failed"] + counts["error"]
+    if code == 0:
+        return {"passed": counts["passed"] or int(not counts), "failed": failed, "skipped": counts["skipped"]}
+    return {"passed": counts["passed"], "failed": failed or 1, "skipped": counts["skipped"]}
+
+
+def record(suite: str, ran: Ran) -> None:
+    """Writes a record into the file, and its row into the page."""
+    known = json.loads(RECORDED.read_text())
+    known.setdefault("suites", {})[suite] = dict(ran)
+    RECORDED.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    put_into_page(BEGIN, table_of(known["suites"]), END)
+
+
+def table_of(suites: Mapping[str, Ran]) -> str:
+    """The records as a table of the page."""
+    head = ["| suite | passed | failed | skipped | commit | date |", "|---|---|---|---|---|---|"]
+    rows = [row_of(suite, suites[suite]) for suite in SUITES if suite in suites]
+    return "\n".join(["", *head, *rows, "", ""])
+
+
+def row_of(suite: str, ran: Ran) -> str:
+    if "cannot run" in ran:
+        found = f"cannot run: {ran['cannot run']} | |"
+    else:
+        found = " | ".join(f"{ran[what]:,}" for what in ("passed", "failed", "skipped"))
+    return f"| `make {suite}` | {found} | {ran['commit']} | {ran['date'].split()[0]} |"
+
+
+def old_ones(suites: Mapping[str, Ran]) -> list[str]:
+    """A line for each suite that has no record or an old one, and one for those whose commit is unknown here."""
+    lines, unknown = [], []
+    for suite in SUITES:
+        if suite not in suites:
+            lines.append(f"make {suite}: has no record; `make everything SUITES={suite.split()[0]}` makes one")
+            continue
+        ran = suites[suite]
+        age = git("rev-list", "--count", f"{ran['commit']}..HEAD")
+        if age is None:
+            unknown.append(suite)
+            age = git("rev-list", "--count", f"--since={ran['date']} +0000", "HEAD")
+        if age is not None and int(age) > MOST_COMMITS:
+            lines.append(f"make {suite}: ran {age} commits ago; `make everything SUITES={suite.split()[0]}` runs it")
+    if unknown:
+        lines.append(f"not in this history, so counted from their dates, are the commits of: {', '.join(unknown)}")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
