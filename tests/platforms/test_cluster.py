@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,25 +160,23 @@ def crowd(tmp_path_factory: pytest.TempPathFactory, open_run: Callable[..., Run]
     return Crowd(folder, made["release"]["fingerprint"])
 
 
-def executors() -> list[Path]:
-    """The folders in /proc of all executors on this machine."""
+def executors(ran: Path) -> list[Path]:
+    """The folders in /proc of the executors that work in `ran`, the folder of the workers."""
     found = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
-            try:
+            with suppress(OSError):  # it has ended
                 command = (process / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"CoarseGrainedExecutorBackend" in command and b"java" in command.split(b"\0")[0]:
-                found.append(process)
+                if b"CoarseGrainedExecutorBackend" in command and (process / "cwd").readlink().is_relative_to(ran):
+                    found.append(process)
     return found
 
 
-def executor_at_work(within: float) -> Path:
+def executor_at_work(ran: Path, within: float) -> Path:
     """An executor in the middle of a task, by its log: waits for one."""
     end = time.monotonic() + within
     while time.monotonic() < end:
-        for process in executors():
+        for process in executors(ran):
             log = (process / "cwd/stderr").read_text()
             if log.rfind("Running task") > log.rfind("Finished task"):
                 return process
@@ -186,8 +185,8 @@ def executor_at_work(within: float) -> Path:
 
 
 def begun_again(ran: Path) -> list[str]:
-    """The tasks that an executor began because another one had not ended them. ran: the folder of the workers."""
-    logs = "".join(log.read_text() for log in ran.glob("w?/app-*/*/stderr"))
+    """The tasks that an executor began because another one had not ended them."""
+    logs = "".join(log.read_text() for log in ran.glob("*/app-*/*/stderr"))
     return re.findall(r"Running (task \d+\.[1-9]\d* in stage \S+)", logs)
 
 
@@ -205,9 +204,9 @@ def test_an_executor_that_is_lost_changes_nothing(cluster: tuple[str, Path], cro
     try:
         wait_for(log, "profile  ")
         wait_for(log, "planned the classes")
-        assert len(executors()) == 2
+        assert len(executors(folder)) == 2
         assert not begun_again(folder)
-        os.kill(int(executor_at_work(within=60).name), signal.SIGKILL)
+        os.kill(int(executor_at_work(folder, within=300).name), signal.SIGKILL)
         assert "anonymize" not in log.read_text()
         assert running.wait(timeout=900) == 0, log.read_text()[-2000:]
     finally:
