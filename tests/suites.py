@@ -111,13 +111,7 @@ def run(suite: str, needs: Sequence[str]) -> Ran:
 
 
 def found_in(output: str, code: int) -> dict[str, Any]:
-    """What a suite found, by its output and exit code. A suite without pytest counts as one test.
-
-    >>> found_in("7 passed, 1 skipped in 3.10s\\n== 2 failed, 1 error in 4.00s (0:00:04) ==\\n", 1)
-    {'passed': 7, 'failed': 3, 'skipped': 1}
-    >>> found_in("make: *** [Makefile:143: .venv-s3/.ready] Error 1\\n", 2)
-    {'cannot run': 'make cannot build .venv-s3'}
-    """
+    """What a suite found, by its output and exit code. A suite without pytest counts as one test."""
     if code != 0 and (environment := NOT_MADE.search(output)):
         return {"cannot run": f"make cannot build {environment[1]}"}
     counts: Counter[str] = Counter()
@@ -125,10 +119,10 @@ def found_in(output: str, code: int) -> dict[str, Any]:
         for count in summary.split(", "):
             number, what = count.split()
             counts[what.removesuffix("s")] += int(number)
-    failed = counts["failed"] + counts["error"]
-    if code == 0:
-        return {"passed": counts["passed"] or int(not counts), "failed": failed, "skipped": counts["skipped"]}
-    return {"passed": counts["passed"], "failed": failed or 1, "skipped": counts["skipped"]}
+    if code == 0 and not counts:
+        counts["passed"] = 1
+    failed = counts["failed"] + counts["error"] or int(code != 0)
+    return {"passed": counts["passed"], "failed": failed, "skipped": counts["skipped"]}
 
 
 def record(suite: str, ran: Ran) -> None:
