@@ -77,8 +77,8 @@ papers: $(READY)  ## Compute every figure and table of the five papers, beside t
 test-spark: $(READY)  ## Run the quick tests with all runs on Spark; `make test` runs most of them without it.
 	TCLOSE_TESTS_ON=spark $(PYTEST) -m "not slow"
 
-test-slow: $(READY)  ## Run the slow tests, which take minutes: clusters, large tables.
-	$(BIN)/pytest -m slow
+test-slow: $(READY)  ## Run the slow tests, which take minutes: large tables, long lines of releases. Those of platforms have targets of their own.
+	$(BIN)/pytest -m slow --ignore tests/platforms
 
 everything: $(READY)  ## Run once each suite that a change need not pass, and record it in docs/tested.json; SUITES="test-s3 fuzz" runs those.
 	$(BIN)/python tests/suites.py $(SUITES)

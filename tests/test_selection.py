@@ -25,6 +25,16 @@ def test_what_lands_has_passed_all_that_is_not_slow() -> None:
         assert sum(chosen) == (not slow)
 
 
+def test_each_file_of_slow_tests_on_a_platform_has_a_target() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert "-m slow --ignore tests/platforms" in makefile
+    slow = {path for path in (ROOT / "tests/platforms").glob("test_*.py") if "mark.slow" in path.read_text()}
+    named = {
+        path for path in slow if re.search(rf"\b{path.stem}\.py|name,.*\b{path.stem.removeprefix('test_')}\b", makefile)
+    }
+    assert slow == named != set()
+
+
 def test_few_files_of_make_test_need_spark(request: pytest.FixtureRequest) -> None:
     """Each worker with such a file starts a JVM."""
     quick = (item for item in request.session.items if item.get_closest_marker("more") is None)
