@@ -62,6 +62,8 @@ SUMMARY = re.compile(r"^(?:=+ )?(\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s", re.
 """The last line of a run of pytest."""
 NOT_MADE = re.compile(r"^make.* (\S+)/\.ready\] Error", re.MULTILINE)
 """What make writes if it cannot make an environment."""
+STOPPED = re.compile(r"^make.*\] (Killed|Terminated|Interrupt|Hangup)", re.MULTILINE)
+"""What make writes if a signal ends a command."""
 
 Ran = Mapping[str, Any]
 """The record of a run: its commit and date; how many tests passed, failed and were skipped, or why it cannot run."""
@@ -81,6 +83,9 @@ def main(arguments: Sequence[str]) -> int:
     for suite, needs in SUITES.items():
         if not arguments or suite.split()[0] in arguments:
             ran = run(suite, needs)
+            if ran is None:
+                print(f"make {suite}: was stopped, so its record stays as it was", flush=True)
+                return 1
             record(suite, ran)
             print(row_of(suite, ran), flush=True)
             failed += ran.get("failed", 0)
@@ -95,8 +100,8 @@ def git(*arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def run(suite: str, needs: Sequence[str]) -> Ran:
-    """The record of a suite that runs now. Its output is in build/everything."""
+def run(suite: str, needs: Sequence[str]) -> Ran | None:
+    """The record of a suite that runs now; None if someone stopped it. Its output is in build/everything."""
     begun = {"commit": git("rev-parse", "--short=12", "HEAD"), "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M}"}
     missing = [program for program in needs if shutil.which(program) is None]
     if missing:
@@ -108,7 +113,8 @@ def run(suite: str, needs: Sequence[str]) -> Ran:
         # figures of docs/tested.json come from complete runs, not from a tenth of one
         command = ["make", *suite.split(), "RECORD="]
         code = subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=out, check=False).returncode
-    return {**begun, **found_in(log.read_text(), code)}
+    output = log.read_text()
+    return None if code != 0 and STOPPED.search(output) else {**begun, **found_in(output, code)}
 
 
 def found_in(output: str, code: int) -> dict[str, Any]:

@@ -130,6 +130,15 @@ def test_nothing_is_run_on_changes_that_no_commit_has(repository: Path, capsys: 
     assert not (repository / "was-run").exists()
 
 
+@pytest.mark.parametrize("signal", ["KILL", "TERM", "INT"])
+def test_a_suite_that_is_stopped_has_no_record(repository: Path, signal: str) -> None:
+    (repository / "Makefile").write_text(f"good:\n\t@echo 1 failed in 0.10s; kill -{signal} $$$$\n")
+    git(repository, "add", "--all")
+    commit(repository)
+    assert suites.main([]) == 1
+    assert json.loads((repository / "docs/tested.json").read_text())["suites"] == {}
+
+
 @pytest.mark.parametrize("later", [2, 3])
 def test_lint_names_a_suite_that_ran_too_many_commits_ago(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], later: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import suites
 import yaml
 from mutants.survivors import BEGIN as MUTANTS_BEGIN
 from mutants.survivors import END as MUTANTS_END
@@ -13,6 +14,13 @@ from tried import BEGIN, COMMANDS, END, PAGE, RECORDED, table_of
 
 def test_the_page_has_the_recorded_figures() -> None:
     assert PAGE.read_text().partition(BEGIN)[2].partition(END)[0] == table_of(json.loads(RECORDED.read_text()))
+
+
+def test_the_page_has_the_records_of_suites() -> None:
+    records = json.loads(RECORDED.read_text())["suites"]
+    assert records.keys() <= suites.SUITES.keys()
+    found = PAGE.read_text().partition(suites.BEGIN)[2].partition(suites.END)[0]
+    assert found == suites.table_of(records)
 
 
 def test_all_ended_as_required() -> None:
