@@ -156,7 +156,7 @@ def judge_labels(
         column_facts = [next(facts) for _ in columns]
         one, place = column_facts[0], question.labels.index(columns[0])
         if len(columns) == 2:
-            loss = LabelLoss(numeric=True, span=_span(name, column_facts))
+            loss = LabelLoss(numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0))
         elif name in hierarchies:
             unknown = _unknown(tallies, place, hierarchies[name])
             if unknown:
