@@ -209,6 +209,10 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
 
     assert notes(k=1) == ["the verdict does not cover disease: neither t, l nor beta is required of it"]
     assert notes() == notes(k=1, t="0.9") == []
+    nothing = "every class meets what is required of it (a t of 1 or more, an l of 1)"
+    for settings in ({"l": {"distinct": 1}}, {"t": "1"}, {"l": {"entropy": 1}}):
+        audited = tc.audit(frame, ["age"], {"disease": {"distance": "equal", **settings}}, k=1, engine="local")
+        assert f"the verdict does not cover disease: {nothing}" in audited.notes
 
 
 def test_lists_of_people_may_write_dates_in_the_form_of_the_run_file(tmp_path: Path) -> None:
