@@ -138,7 +138,22 @@ def test_a_finished_release_is_not_replaced_unless_asked(made: tc.Release, frame
 def test_a_finished_release_is_verified_without_its_table(made: tc.Release, frame: pd.DataFrame, folder: Path):
     assert tc.verify(None, SPEC, folder / "out", log=None).certificate == made.certificate
     with pytest.raises(tc.ConfigurationError, match="made with another configuration"):
-        tc.verify(frame, SPEC, folder / "out", overrides=["privacy.k=4"], log=None)
+        tc.verify(None, SPEC, folder / "out", overrides=["privacy.k=4"], log=None)
+    with pytest.raises(tc.ConfigurationError, match="a table in memory is ignored; give None"):
+        tc.verify(frame, SPEC, folder / "out", log=None)
+
+
+def test_python_is_told_of_its_own_arguments(frame: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "there.yaml").write_text("")
+    with pytest.raises(tc.ConfigurationError, match=r"^path: .* exists already; give another one, or overwrite=True$"):
+        tc.suggest(frame, engine="local", log=None, trial=False).write(tmp_path / "there.yaml")
+    with pytest.raises(tc.ConfigurationError, match=r"did you mean 'closeness_tree'\?$"):
+        tc.compare(frame, SPEC, methods=["closenes_tree"], log=None, engine="local")
+
+
+def test_methods_have_their_settings_as_on_the_command_line(frame: pd.DataFrame) -> None:
+    found = tc.compare(frame, SPEC, methods=["closeness_tree:effort=fast"], log=None, engine="local", plan_only=True)
+    assert [one.method for one in found.outcomes] == ["closeness_tree:effort=fast"]
 
 
 def test_stages_go_on_where_the_one_before_left_off(frame: pd.DataFrame, tmp_path: Path, made: tc.Release):
