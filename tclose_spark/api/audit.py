@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -24,6 +25,7 @@ from tclose_spark.auditing.tables import AuditTables, opened_tables
 from tclose_spark.engine.sources import require_paths
 from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.input.arrow_frames import read_once
+from tclose_spark.io.input.sniffing import LEFT_OUT, told
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.report.notebook import in_frame, printed
 from tclose_spark.runfile.joint import JointCloseness
@@ -136,9 +138,11 @@ def audit(table: Table, *described: Any, **options: Unpack[AuditOptions]) -> Aud
         from tclose_spark.auditing.linkage import with_linkage
 
         found = audit_table(question=question, **{name: one for name, one in vars(opened).items() if name != "raw"})
-        return found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
+        found = found if opened.raw is None else with_linkage(found, opened.table, opened.raw)
+        return replace(found, notes=(*found.notes, *dict.fromkeys(left_out)))
 
-    found = _on_engine("audit", question, tables, judge, options)
+    left_out: list[str] = []
+    found = _on_engine("audit", question, tables, judge, options, left_out)
     return Audit(**{**vars(found), "name": path_of(table) or "the table"})
 
 
@@ -164,7 +168,7 @@ def explain(table: Table, *described: Any, **options: Unpack[ExplainOptions]) ->
         return explain_class(opened.table, question, *named, None, opened.reference)
 
     tables = AuditTables(table=table, reference=options["reference"])
-    found = _on_engine("explain", question, tables, explained, options)
+    found = _on_engine("explain", question, tables, explained, options, [])
     return Explanation(**vars(found), name=path_of(table) or "a table")
 
 
@@ -174,8 +178,12 @@ def _on_engine(
     tables: AuditTables,
     judge: Callable[[AuditQuestion, AuditTables], Result],
     options: TableOptions,
+    left_out: list[str],
 ) -> Result:
-    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine."""
+    """What `judge` finds in the tables, of the question as `opened_tables` completes it, on the chosen engine.
+
+    left_out: gets the notes about lines of files that are no rows.
+    """
     path, kind, how = path_of(tables.table), options["format"], reader_options(options["options"])
     with as_typed():
         source = source_of(path, kind, how) if path else Input(path=FRAME, format="table")
@@ -183,7 +191,7 @@ def _on_engine(
         held = AuditTables(**single, earlier=[held_table(one) for one in tables.earlier])  # a stream is read once only
 
     def work(on: str) -> Result:
-        with working(f"tclose {verb}", held.table, path, on) as session, as_typed():
+        with working(f"tclose {verb}", held.table, path, on) as session, as_typed(), _noting(left_out):
             places = {
                 f"the hierarchy of {name!r}": settings.hierarchy
                 for columns in (question.quasi_identifiers, question.sensitive_attributes)
@@ -195,6 +203,23 @@ def _on_engine(
 
     choice = choose(verb, options["engine"], table=None if path else held.table, source=source)
     return on_engine(choice, work)
+
+
+@contextmanager
+def _noting(left_out: list[str]) -> Iterator[None]:
+    """Keeps the notes about lines of files that are no rows, which are printed as well."""
+    pass_on = told.get()
+
+    def tell(line: str) -> None:
+        if LEFT_OUT in line:
+            left_out.append(line.removeprefix("note: ").removesuffix(". In a run file:"))
+        pass_on(line)
+
+    token = told.set(tell)
+    try:
+        yield
+    finally:
+        told.reset(token)
 
 
 def held_table(table: Table) -> Any:

@@ -82,8 +82,8 @@ def compare(
     table, spec, overrides, log, engine: see `release`; the spec needs no output.
     k: one, or several; by default the spec's.
     t: of all sensitive attributes that have one: one, or several, such as ["0.1", "0.2"]; by default their own.
-    methods: `all`, or methods by name, as a dict like the `method` section of a run file, or as an object
-        (`Sabre(bounds="proven")`).
+    methods: `all`, or methods by name, as "closeness_tree:effort=fast", as a dict like the `method` section of a run
+        file, or as an object (`Sabre(bounds="proven")`).
     sample: the number of rows, drawn by their content; or `all`.
     output: a folder that is not public. Page and figures are written there, and a comparison that was killed resumes
         there (unless the table is in memory). By default it is beside the spec's output; without one nothing is kept.

@@ -13,7 +13,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclose_spark.api.arguments import Spec, Table, Where, given_run
+from tclose_spark.api.arguments import Spec, Table, Where, given_run, in_memory
 from tclose_spark.api.engine_choice import (
     LOCAL,
     SPARK,
@@ -334,7 +334,8 @@ def verify(
 ) -> Release:
     """Verifies a finished release again, from its files: table, certificate and report. Changes nothing.
 
-    table, spec, output: those of the release. The table is not read, so one in memory may be None.
+    table: the path that was released; None if it was in memory, or if the spec names it. It is not read. spec, output:
+        those of the release.
     engine: see `release`. other_version: accepts a release by another version of the package, whose report, codebook
     and contract are then not compared.
 
@@ -342,6 +343,10 @@ def verify(
         GuaranteeError: if it does not meet its requirements, or does not match its certificate: withdraw it.
         ConfigurationError: if there is no finished release, or it was made with another spec.
     """
+    if in_memory(table):
+        raise ConfigurationError(
+            "table: a finished release is verified from its own files, and a table in memory is ignored; give None"
+        )
     run = given_run(table, spec, output, overrides, reads=False)
     run_stages(run, "verify", log=log, engine=engine, finished=True, other_version=other_version)
     return Release(run.spec.output, asked_engine(engine, run.spec).engine)

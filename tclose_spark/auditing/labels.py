@@ -142,7 +142,8 @@ def judge_labels(
     """(the quasi-identifiers with the information loss of their labels, notes on labels that are not what they seem).
 
     The range of a numeric one is that of its labels, and of the reference's column if they have open ends. Without a
-    hierarchy, a text is a value, `*` the whole domain, and `{a, b}` a set.
+    hierarchy, a text is a value, `*` the whole domain, and `{a, b}` a set. With `generalization: set`, every other text
+    is a value, also one that looks like a range.
 
     Raises:
         InputError: if the hierarchy lacks a label, or a bound is not a number.
@@ -156,7 +157,7 @@ def judge_labels(
         column_facts = [next(facts) for _ in columns]
         one, place = column_facts[0], question.labels.index(columns[0])
         if len(columns) == 2:
-            loss = LabelLoss(numeric=True, span=_span(name, column_facts))
+            loss = LabelLoss(numeric=True, span=_span(name, column_facts), low=column_facts[0].low or Fraction(0))
         elif name in hierarchies:
             unknown = _unknown(tallies, place, hierarchies[name])
             if unknown:
@@ -165,19 +166,20 @@ def judge_labels(
                 )
             loss = LabelLoss(numeric=False, hierarchy=hierarchies[name], foreign=True)
         else:
-            sets = one.sets and not one.numeric
+            declared = question.quasi_identifiers[name].generalization == "set"
+            sets = declared or (one.sets and not one.numeric)
             loss = LabelLoss(
-                numeric=one.numeric,
+                numeric=one.numeric and not declared,
                 span=one.span,
                 low=one.low or Fraction(0),
                 distinct=len(vocabulary_of(tallies, {place: members})[place].names) if sets else 0,
                 sets=sets,
                 foreign=True,
                 alone=one.one_text is not None,
-                understated=one.numeric and one.unbounded and not one.reached,
-                unknown=bool(one.unclear),
+                understated=one.numeric and one.unbounded and not one.reached and not declared,
+                unknown=bool(one.unclear) and not declared,
             )
-            notes += _notes(name, one)
+            notes += _notes_of_values(name, one) if declared else _notes(name, one)
         quasi.append(
             JudgedQuasi(
                 name,
@@ -242,6 +244,11 @@ def _notes(name: str, facts: LabelFacts) -> list[str]:
         notes.append(
             f"{name}: there are texts among intervals ({_number(values)}); they count as values (no information lost)"
         )
+    return notes + _notes_of_values(name, facts)
+
+
+def _notes_of_values(name: str, facts: LabelFacts) -> list[str]:
+    notes: list[str] = []
     spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
     if spellings:
         notes.append(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +25,7 @@ from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.measures.loss.ranges import interval_or_none
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.dictionaries import group_equal
+from tclose_spark.table.dictionaries import coded, group_equal
 
 MOST_CLASSES, MOST_DIFFERENT = 20_000, 1_000_000
 WHAT = "--raw"
@@ -45,7 +47,6 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
     if lacking:
         raise InputError(f"{WHAT}: the table has no column {lacking[0]!r}; expected the columns of the release")
     inputs = prepare_inputs(question, AuditTables(table=table))
-    names = [f"q{i}" for i in range(len(columns))]
     with keep(distinct_people(normal_texts(raw, [*columns], columns), [*columns])) as people:
         rows = collect(people, MOST_DIFFERENT + 1)
         if not rows.num_rows:
@@ -57,7 +58,7 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
                 return _unmeasured(result, "aggregates do not cover the values of a class")
             if max(rows.num_rows, released.num_rows) > MOST_DIFFERENT:
                 return _unmeasured(result, f"there are more than {MOST_DIFFERENT:,} different rows")
-            pair = _Pair(by_class, people, _drawn(rows.sort_by([(name, "ascending") for name in names])), released)
+            pair = _Pair(by_class, people, _drawn(_in_order(rows)), _in_order(released))
     if len(pair.sizes) > MOST_CLASSES:
         return _unmeasured(result, f"there are more than {MOST_CLASSES:,} classes")
     distances = [pair.distances(i) for i in range(len(pair.quasi))]
@@ -69,6 +70,32 @@ def with_linkage(result: AuditResult, table: Table, raw: Table) -> AuditResult:
 
 def _unmeasured(result: AuditResult, why: str) -> AuditResult:
     return replace(result, notes=(*result.notes, f"linkage is not measured: {why}"))
+
+
+def _in_order(rows: pa.Table) -> pa.Table:
+    """The rows in the order of their numbers and texts, so that what chance decides depends on no unit. The last column
+    counts them.
+    """
+    ranks = [_ranks(column.combine_chunks()) for column in rows.columns[:-1]]
+    return rows.take(pa.array(np.lexsort(ranks[::-1])))
+
+
+def _ranks(column: pa.Array) -> IntArray:
+    """The rank of each text in a column, shape (n,)."""
+    texts = coded(column)
+    keys = [_place(text) for text in texts.dictionary.to_pylist()]
+    rank = np.empty(len(keys), dtype=np.int64)
+    rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    of_row: IntArray = rank[texts.indices.to_numpy()]
+    return of_row
+
+
+def _place(text: str | None) -> tuple[Any, ...]:
+    """What texts are sorted by: numbers and intervals by their ends, then other texts, then a missing one."""
+    if text is None:
+        return (2,)
+    interval = interval_or_none(text)
+    return (1, text) if interval is None else (0, interval.low, interval.high, text)
 
 
 def _drawn(rows: pa.Table) -> pa.Table:
@@ -134,7 +161,7 @@ class _Pair:
         loss, axis, labels = self.quasi[i].loss, self.axes[i], self.labels[i]
         if loss.numeric:
             ends = np.array([_ends(loss, label) for label in labels])
-            values = np.array([_number(value) for value in self.sample[f"q{i}"].to_pylist()])
+            values = np.array([_number(loss, value) for value in self.sample[f"q{i}"].to_pylist()])
             return of_numbers(values, ends[:, 0], ends[:, 1])
         codes, of_row = np.unique(self.points[:, i], return_inverse=True)
         different = [*dict.fromkeys(labels)]
@@ -146,18 +173,20 @@ class _Pair:
         return of_values(between, of_row, np.array([place_of[label] for label in labels]))
 
 
-def _number(value: str | None) -> float:
+def _number(loss: LabelLoss, value: str | None) -> float:
+    """How far a number is from the lowest of all labels, so that moments keep their digits; NaN if missing."""
     interval = None if value is None else interval_or_none(value)
-    return np.nan if interval is None else float(interval.low)
+    return np.nan if interval is None else float(interval.low - loss.low)
 
 
 def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
-    """The ends of a number or an interval; NaN if missing, and infinite if it covers everything."""
+    """The ends of a number or an interval, as `_number` has them; NaN if missing, infinite if it covers everything."""
     interval = None if label is None else interval_or_none(label)
     if label is not None and loss.covers_all(label):
         return -np.inf, np.inf
     if interval is None:
         return np.nan, np.nan
+    low, high = interval.low - loss.low, interval.high - loss.low
     if not loss.foreign:
-        return float(interval.low), float(interval.high)
-    return float(max(interval.low, loss.low)), float(min(interval.high, loss.low + loss.span))
+        return float(low), float(high)
+    return float(max(low, Fraction(0))), float(min(high, loss.span))

@@ -8,6 +8,7 @@ from typing import Any
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.auditing.views import achieved_text, guarantee_name, linkage_text
 from tclose_spark.report.three_questions import OTHER_COLUMNS, OTHER_MEMBERS, OTHER_TABLES, Question, questions
+from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
 
@@ -36,6 +37,8 @@ def _unmeasured(always: str, by_option: Mapping[str, Any]) -> Iterator[str]:
 
 def _singling_out(audit: AuditResult) -> Iterator[str]:
     yield f"the smallest class has {number(audit.figures.smallest)} rows"
+    if (people := audit.figures.of(f"k-anonymity{OVER_PEOPLE}")) is not None:
+        yield f"no class has fewer than {number(people.achieved)} people"
     if (found := audit.special_uniques) is not None:
         yield f"{number(found.unique)} rows are unique by at most {found.searched} quasi-identifiers"
     if (cells := audit.cells) is not None:
@@ -43,8 +46,7 @@ def _singling_out(audit: AuditResult) -> Iterator[str]:
 
 
 def _linkability(audit: AuditResult) -> Iterator[str]:
-    figures = audit.figures
-    chance, mean = 1 / figures.smallest, figures.classes / figures.rows
+    chance, mean = audit.figures.chance
     yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
     if audit.linkage is not None:
         yield f"linkage with the raw table: {linkage_text(audit.linkage)}"

@@ -33,7 +33,7 @@ from tclose_spark.errors import GuaranteeError, InputError
 from tclose_spark.io.run import Run
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.requirements.judge import JudgedAttribute, judged_attribute
-from tclose_spark.runfile.options import used_parts
+from tclose_spark.runfile.options import brought_parts, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Counts, TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
@@ -65,9 +65,11 @@ class ReleaseJudge:
     its hooks in this order; each adds nothing by default.
 
     apart: whether only its class connects a person's sensitive values with the other columns.
+    brought: its key, if another package brings the option.
     """
 
     apart = False
+    brought: str | None = None
 
     def __init__(self, spec: ReleaseSpec) -> None:
         self.spec = spec
@@ -151,7 +153,9 @@ class ReleaseJudge:
         return []
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
-        """Adds figures for the certificate; returns the problems that follow from them."""
+        """Adds figures for the certificate; returns the problems that follow from them. An option of another package
+        changes no figure that is there.
+        """
         return ()
 
     def record(self, run: Run, record: dict[str, Any]) -> None:
@@ -354,4 +358,9 @@ def judgeable() -> Iterator[None]:
 
 def judges_of(spec: ReleaseSpec) -> list[ReleaseJudge]:
     """The judges of the options and requirements that a run uses."""
-    return [made(spec) for made in used_parts(spec, "judge")]
+    judges: list[ReleaseJudge] = [made(spec) for made in own_parts(spec, "judge")]
+    for key, made in brought_parts([one.key for one in spec.brought], "judge").items():
+        judge: ReleaseJudge = made(spec)
+        judge.brought = key
+        judges.append(judge)
+    return judges

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge, judges_of
@@ -19,6 +20,7 @@ from tclose_spark.errors import GuaranteeError
 from tclose_spark.measures.loss.information_loss import NoLabelError
 from tclose_spark.requirements.expectation import expect_rows
 from tclose_spark.requirements.registry import expectations_of
+from tclose_spark.runfile.brought import add_own
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
     Raises:
         GuaranteeError: if the release cannot be judged: it is damaged, a column is missing or unexpected, or a
             published value is not a label.
+        ConfigurationError: if an option of another package changes a figure.
     """
     judges = judges_of(written.spec)
     for judge in judges:
@@ -70,7 +73,7 @@ def verify_release(written: WrittenRelease) -> Verdict:
         problems += _failures(validation)
         reported = {**figures_of(release), "regions": regions, "expectations_evaluated": evaluated}
         for judge in judges:
-            problems += judge.report(release, reported)
+            problems += add_own(judge.brought, reported, partial(judge.report, release))
     only_coarse = 0 < len(problems) == len(figures.coarse)
     return Verdict(tuple(problems), reported, validation, only_coarse)
 

@@ -35,7 +35,6 @@ from tclose_spark.cli.options import (
     ShowRows,
     TableName,
     parse_list,
-    parse_methods,
     parse_number,
     parse_numbers,
     write_private,
@@ -74,8 +73,14 @@ def _options(
 
 def _add_stage(name: str, summary: str) -> None:
     @app.command(name, help=summary, rich_help_panel=ONE_BY_ONE)
-    def command(config: Config, set_: Overrides = None, overwrite: Overwrite = False, engine: Engine = None) -> None:
-        result = _run_stage(name, config, set_, overwrite, engine=engine)
+    def command(
+        config: Config,
+        set_: Overrides = None,
+        overwrite: Overwrite = False,
+        engine: Engine = None,
+        after: After = None,
+    ) -> None:
+        result = _run_stage(name, config, [*(set_ or []), *after_override(after)], overwrite, engine=engine)
         if name == "plan":
             show(result.lines())
         elif name == "publish":
@@ -139,9 +144,11 @@ def verify(
         bool,
         typer.Option("--other-version", help="Accept a finished release by another version; see the upgrade page."),
     ] = False,
+    after: After = None,
 ) -> None:
     """See STAGES."""
-    _run_stage("verify", config, set_, overwrite, engine=engine, finished=finished, other_version=other_version)
+    how: dict[str, Any] = {"engine": engine, "finished": finished, "other_version": other_version}
+    _run_stage("verify", config, [*(set_ or []), *after_override(after)], overwrite, **how)
 
 
 @app.command(rich_help_panel=RELEASE)
@@ -226,7 +233,7 @@ def compare(
         config,
         k=parse_numbers(k, "--k"),
         t=parse_list(t, "--t"),
-        methods=parse_methods(methods),
+        methods=parse_list(methods, "--methods") or [],
         sample=parse_number(sample),
         output=output,
         plan_only=plan_only,

@@ -151,36 +151,6 @@ def parse_numbers(text: str | None, option: str) -> list[Any] | None:
     return None if parts is None else [parse_number(part) for part in parts]
 
 
-def parse_methods(text: str) -> list[dict[str, Any]]:
-    """The `method` sections of a list such as `t_mondrian,sabre:bounds=proven`.
-
-    >>> parse_methods("t_mondrian,sabre:bounds=proven")
-    [{'name': 't_mondrian'}, {'name': 'sabre', 'bounds': 'proven'}]
-
-    Raises:
-        ConfigurationError: if what follows a name is not a setting.
-    """
-    sections = []
-    for part in parse_list(text, "--methods") or ():
-        name, *settings = part.split(":")
-        sections.append({"name": name, **dict(_setting(part, setting) for setting in settings)})
-    return sections
-
-
-def _setting(part: str, setting: str) -> tuple[str, Any]:
-    import yaml
-
-    key, equals, value = setting.partition("=")
-    if not equals or not key.strip() or key.strip() == "name":
-        raise ConfigurationError(
-            f"--methods {part}: expected NAME, or NAME:KEY=VALUE with keys of the method's section of the run file"
-        )
-    try:
-        return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ConfigurationError(f"--methods {part}: {value!r} is not valid YAML") from None
-
-
 @contextmanager
 def writing(option: str, path: Path | str) -> Iterator[None]:
     """Errors of the file system in the body become a ConfigurationError that names the option and the path."""

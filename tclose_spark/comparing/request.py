@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from tclose_spark.errors import ConfigurationError
@@ -17,6 +18,7 @@ from tclose_spark.runfile.loading import explain, spec_of
 from tclose_spark.runfile.registry import DEFAULT, MethodSettings, known_methods, modules
 from tclose_spark.runfile.section import exact_number
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.text import meant
 
 ALL = "all"
 AS_ASKED = "as asked"
@@ -26,7 +28,7 @@ Tree = Mapping[str, Any]
 """A run file as YAML, paths resolved; or its `method` section."""
 
 Method = str | Tree | MethodSettings
-"""A method by name, or with settings: as a `method` section, or as an object."""
+"""A method by name, or with settings: as `NAME:KEY=VALUE`, as a `method` section, or as an object."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +142,8 @@ def requested_ts(t: Any, tree: Tree) -> list[str]:
 def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> dict[str, Tree]:
     """The methods that are requested, as `method` sections by their names in tables.
 
-    methods: `all` stands for every known method for tables of any size, and that of `own`.
+    methods: a text is a name, or has settings: `NAME:KEY=VALUE`. `all` stands for every known method for tables of any
+        size, and that of `own`.
     own: the run file's `method` section. A method without settings takes it if it is the same, and its own defaults
         otherwise.
 
@@ -154,7 +157,9 @@ def requested_methods(methods: Method | Sequence[Method], own: Tree | None) -> d
         given = _section(method)
         for name in every if given["name"] == ALL else [given["name"]]:
             if name not in modules():
-                raise ConfigurationError(f"--methods {name}: expected {ALL}, or some of {', '.join(modules())}")
+                question = meant(name, [ALL, *modules()])
+                expected = f"expected {ALL}, or some of {', '.join(modules())}"
+                raise ConfigurationError(f"--methods {name}: {expected}{f'; {question}' if question else ''}")
             section = {**given, "name": name}
             _require_settings(name, given)
             sections.setdefault(table_name(section), mine if section == {"name": mine["name"]} else section)
@@ -171,12 +176,26 @@ def _require_settings(name: str, section: Tree) -> None:
 
 def _section(method: Method) -> dict[str, Any]:
     if isinstance(method, str):
-        return {"name": method}
+        name, *settings = method.split(":")
+        return {"name": name.strip(), **dict(_setting(method, setting) for setting in settings)}
     if isinstance(method, MethodSettings):
         return {"name": method.name, **method.model_dump(mode="json", exclude_unset=True)}
     if "name" not in method:
         raise ConfigurationError(f"--methods: {', '.join(method)} without a name; expected {{'name': .., ..}}")
     return {"name": method["name"], **method}
+
+
+def _setting(method: str, setting: str) -> tuple[str, Any]:
+    """The key and the value of one setting of `NAME:KEY=VALUE`."""
+    key, equals, value = setting.partition("=")
+    if not equals or not key.strip() or key.strip() == "name":
+        raise ConfigurationError(
+            f"--methods {method}: expected NAME, or NAME:KEY=VALUE with keys of the method's section of the run file"
+        )
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigurationError(f"--methods {method}: {value!r} is not valid YAML") from None
 
 
 def table_name(section: Tree) -> str:

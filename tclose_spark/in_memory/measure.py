@@ -60,6 +60,7 @@ class Figures:
     emd: the largest distance of a class, for each sensitive attribute, exactly.
     suppressed_emd: the distance of the suppressed rows, if they form a class (their distribution is public).
     ncp: information loss as in the certificate; a suppressed row loses 1.
+    losses: that of released rows by quasi-identifier.
     discernibility: the sum of squared class sizes, and n for each suppressed row.
     holds: whether k (also of people, if they are counted), every t and every l hold, also of the suppressed rows if
         they form a class.
@@ -73,6 +74,7 @@ class Figures:
     emd: dict[str, str]
     suppressed_emd: dict[str, str]
     ncp: float
+    losses: dict[str, float]
     discernibility: int
     holds: bool
     coarse: tuple[str, ...]
@@ -105,6 +107,7 @@ def measure(
     diverse = all(a.needs.hold([part[i] for part in tallied], distances[i].table) for i, a in enumerate(sensitive))
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
+    by_quasi = {q.name: float(q.losses(classes.labels[q.name]) @ sizes) / rows for q in quasi}
     return Figures(
         rows=rows,
         suppressed=left,
@@ -113,6 +116,7 @@ def measure(
         emd=_by_name(sensitive, emd),
         suppressed_emd=_by_name(sensitive, apart[0]) if apart else {},
         ncp=(float(lost @ sizes) + left) / (rows + left),
+        losses=by_quasi,
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
             min(smallest) >= spec.privacy.k

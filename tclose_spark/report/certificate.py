@@ -9,11 +9,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from tclose_spark.report.option_words import Certified, words_of
+from tclose_spark.report.option_words import Certified, add_all, words_of
 from tclose_spark.requirements.wording import entries_of
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.brought import maker_of
 from tclose_spark.runfile.distances import DEFAULT
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
+from tclose_spark.runfile.registry import MODULES
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.writing import listing
@@ -37,7 +39,7 @@ def build_certificate(
     figures: the verifier's. rows, version: of the input. columns: of the release.
 
     Raises:
-        ConfigurationError: if an option of another package would replace a key.
+        ConfigurationError: if an option of another package changes a key.
     """
     made = Certified(spec, figures, rows, columns)
     settings = spec.attributes.sensitive_attributes
@@ -76,9 +78,23 @@ def build_certificate(
         "allow_unique": list(spec.attributes.allow_unique),
         "warnings": [*figures["warnings"]],
     }
-    for words in words_of(spec):
-        words.certify(made, sections)
+    if brought := brought_by(spec):
+        sections["brought"] = brought
+    add_all(words_of(spec), sections, lambda words, seen: words.certify(made, seen))
     return _in_order(sections, _schema())
+
+
+def brought_by(spec: ReleaseSpec) -> list[dict[str, Any]]:
+    """The options, requirements and methods of other packages that a run uses, each with its package and version."""
+    attributes = spec.attributes.sensitive_attributes.values()
+    used = [("option", one.key) for one in spec.brought]
+    used += [("requirement", one.key) for a in attributes for one in a.brought]
+    used += [("method", name) for name in [spec.method.name] if name not in MODULES]
+    found = []
+    for kind, name in dict.fromkeys(used):
+        package, version = maker_of(f"tclose_spark.{kind}s", name)
+        found.append({"kind": kind, "name": name, "package": package, "version": version})
+    return found
 
 
 @cache

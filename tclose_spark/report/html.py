@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tclose_spark.report.codebook import codebook_entries
-from tclose_spark.report.option_words import OptionWords, collected, words_in
+from tclose_spark.report.option_words import OptionWords, add_all, collected, words_in
 from tclose_spark.report.page import render
 from tclose_spark.report.sections import (
     class_sizes,
@@ -33,7 +33,7 @@ def render_report(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
     The page shows the release as holding only if the verdict says so and every guarantee's own figures agree. It is
     green only if something limits what the release reveals about each sensitive attribute.
     """
-    return render("report.html.j2", **first_page(certificate), **_sections(certificate, figures))
+    return render("report.html.j2", **_sections(certificate, figures))
 
 
 def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         for row in guarantee_rows(guarantees, whole)
     ]
     tables = collected([{"guarantees": rows}, *(words.tables(certificate, whole) for words in every)])
-    return {
+    page = {
         "certificate": certificate,
         "release": release,
         "utility": certificate["utility"],
@@ -67,8 +67,9 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "MARK": MARK,
         "BAR": BAR,
         **tables,
-        **{name: found for words in every for name, found in words.variables(certificate).items()},
     }
+    add_all(every, page, lambda words, seen: seen.update(words.variables(certificate)))
+    return page
 
 
 def _places(places: Mapping[str, Any]) -> str:
@@ -84,12 +85,12 @@ def whole_of(certificate: Mapping[str, Any]) -> str:
 
 
 def _sections(certificate: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
-    """The template variables of the other sections; those of all classes are empty without their figures."""
-    found: dict[str, Any] = {"extremes": figures["extremes"], "sizes": None}
+    """All template variables; those of all classes are empty without their figures."""
+    found: dict[str, Any] = {**first_page(certificate), "extremes": figures["extremes"], "sizes": None}
     found["codebook"] = codebook_entries(certificate, figures)
     every = words_in(certificate)
     found["parts"] = collected([words.parts(certificate, figures) for words in every])
-    found |= {name: made for words in every for name, made in words.sections(certificate, figures).items()}
+    add_all(every, found, lambda words, seen: seen.update(words.sections(certificate, figures)))
     found["questions"] = three_questions(certificate)
     spreads, utility = figures.get("spreads"), certificate["utility"]
     if not spreads:

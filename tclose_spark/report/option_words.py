@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
-from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.words import GuaranteeRow
-from tclose_spark.runfile.options import every_part, used_parts
+from tclose_spark.runfile.brought import add_own
+from tclose_spark.runfile.options import brought_parts, every_own_part, own_parts
 from tclose_spark.runfile.spec import ReleaseSpec
 
 Certificate = Mapping[str, Any]
@@ -29,7 +30,11 @@ class OptionWords:
     """`build_certificate` calls `certify` of the options that a run uses. Page, codebook and console have a certificate
     alone, and call the other hooks of every option, which finds its sections there or not. Each adds nothing by
     default.
+
+    brought: its key, if another package brings the option.
     """
+
+    brought: str | None = None
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         """Adds sections to the certificate, or changes some. They get the order of `certificate.schema.json`."""
@@ -78,29 +83,35 @@ class _Written(OptionWords):
         self.write = write
 
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
-        """See OptionWords.
-
-        Raises:
-            ConfigurationError: if a section is there already.
-        """
-        more = self.write(made.spec, made.figures)
-        if taken := sorted(sections.keys() & more.keys()):
-            raise ConfigurationError(f"an option of another package writes {taken[0]!r}, which every certificate has")
-        sections |= more
-
-
-def _made(words: Any) -> OptionWords:
-    return words() if isinstance(words, type) else _Written(words)
+        """See OptionWords."""
+        sections |= self.write(made.spec, made.figures)
 
 
 def words_of(spec: ReleaseSpec) -> list[OptionWords]:
     """The words of the options that a run uses."""
-    return [*map(_made, used_parts(spec, "words"))]
+    return [*(made() for made in own_parts(spec, "words")), *_brought([one.key for one in spec.brought])]
 
 
 def words_in(certificate: Certificate) -> list[OptionWords]:
     """The words of every option; of those of other packages, that have their key in the certificate."""
-    return [*map(_made, every_part("words", certificate))]
+    return [*(made() for made in every_own_part("words")), *_brought(certificate)]
+
+
+def _brought(keys: Collection[str]) -> list[OptionWords]:
+    every = []
+    for key, words in brought_parts(keys, "words").items():
+        made = words() if isinstance(words, type) else _Written(words)
+        made.brought = key
+        every.append(made)
+    return every
+
+
+def add_all(
+    every: Iterable[OptionWords], kept: dict[str, Any], add: Callable[[OptionWords, dict[str, Any]], Any]
+) -> None:
+    """Lets each option add keys to a dict; one of another package changes none that is there (see `add_own`)."""
+    for words in every:
+        add_own(words.brought, kept, partial(add, words))
 
 
 def collected(found: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) -> defaultdict[str, list[Any]]:

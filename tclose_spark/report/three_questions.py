@@ -63,6 +63,8 @@ def _linkability(certificate: Mapping[str, Any]) -> Iterator[str]:
     release, k, risks = certificate["release"], certificate["guarantees"]["k"], certificate.get("risks", {})
     if "group" not in release:
         chance, mean = 1 / k["achieved"], release["classes"] / release["rows"]
+        if (people := certificate.get("people")) is not None:
+            chance, mean = people["largest_share"], release["classes"] / people["in_classes"]
         yield f"the chance to pick a person's row in its class is {number(chance)} at most, {number(mean)} on average"
     for kind, name in RISKS.items():
         if kind in risks:
@@ -87,4 +89,6 @@ def _inference(certificate: Mapping[str, Any]) -> Iterator[str]:
         t, certain = guarantees["t"][name], number(entry["homogeneous"]["rows"])
         limit = "no limit" if t["required"] is None else f"t: {number(t['required'], t['achieved'])}"
         distance = number(t["achieved"], t["required"])
+        if "over_people" in t:
+            distance += f", over people {number(t['over_people']['achieved'], t['required'])}"
         yield f"{name}: classes are at most {distance} from the table ({limit}); certain for {certain} rows"

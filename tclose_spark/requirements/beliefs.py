@@ -20,9 +20,9 @@ def measure_beliefs(a: JudgedAttribute) -> Judge:
     """
 
     def measured(classes: Histograms) -> list[Any]:
-        table = a.distance.table
-        numerators = beliefs.skewness(table, classes, a.uninformative).numerators.astype(object)
-        gain = numerators / (classes.sizes.astype(object) * int(table.sum()))
+        numerators = beliefs.skewness(a.distance.table, classes, a.uninformative).numerators.astype(object)
+        table, sizes = beliefs.informative(a.distance.table, classes, a.uninformative)
+        gain = numerators / np.maximum(sizes.astype(object) * int(table.sum()), 1)
         return [
             beliefs.most_frequent(classes, a.uninformative).first,
             gain.astype(np.float64),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.beliefs import measure_beliefs
 from tclose_spark.requirements.closeness import judge_closeness
@@ -36,8 +37,25 @@ def judges_of(a: JudgedAttribute) -> list[Judge]:
     """
     if a.tuples is not None:
         return [judge_closeness(a)]
-    of_others = [find_requirement(one.key).judge(one, a) for one in a.settings.brought]
-    return [*(judge for made in JUDGES if (judge := made(a)) is not None), *of_others]
+    judges = [judge for made in JUDGES if (judge := made(a)) is not None]
+    for one in a.settings.brought:
+        judge = find_requirement(one.key).judge(one, a)
+        _require_new(one.key, judge, judges)
+        judges.append(judge)
+    return judges
+
+
+def _require_new(key: str, judge: Judge, others: Sequence[Judge]) -> None:
+    """Raises ConfigurationError unless a requirement of another package is reported by its key alone, in columns of its
+    own.
+    """
+    if judge.key != key:
+        raise ConfigurationError(f"{key}: its judge has the key {judge.key!r}; expected {key!r}")
+    named = {name for other in others for name in (other.key, other.measure, *other.columns)}
+    if taken := {judge.key, judge.measure, *judge.columns} & named:
+        raise ConfigurationError(
+            f"{key}: another requirement of {judge.a.name} measures {min(taken)!r}, too; rename it"
+        )
 
 
 def fields_of(attributes: Sequence[JudgedAttribute]) -> list[tuple[str, pa.DataType]]:

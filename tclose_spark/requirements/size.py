@@ -9,6 +9,7 @@ from typing import Literal
 from tclose_spark.requirements.criterion import Criterion, Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_at_least, expect_present
 from tclose_spark.requirements.words import Entry, GuaranteeRow, achieved_text, at_least
+from tclose_spark.table.writing import number
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,29 @@ def size_rows(k: Entry) -> Iterator[GuaranteeRow]:
     if "over_households" in k:
         counted["households"] = k["over_households"]
     for of, figure in {**counted, "rows": k}.items():
-        met = figure["achieved"] >= figure["required"]
-        yield at_least("k-anonymity", "", f"{of} in the smallest class", figure, met)
+        meaning = f"{of} in the smallest class"
+        if figure["required"] is None:
+            yield GuaranteeRow(
+                name="k-anonymity",
+                attribute="",
+                meaning=meaning,
+                required="nothing",
+                achieved=number(figure["achieved"]),
+                met=None,
+            )
+        else:
+            yield at_least("k-anonymity", "", meaning, figure, figure["achieved"] >= figure["required"])
 
 
 def size_line(k: Entry) -> tuple[str, str]:
     """(name, figures) for the console."""
     of = k.get("over_households")
-    households = "" if of is None else f"; households requested {of['required']}, achieved {of['achieved']}"
+    if of is None:
+        households = ""
+    elif of["required"] is None:
+        households = f"; households not requested, achieved {of['achieved']}"
+    else:
+        households = f"; households requested {of['required']}, achieved {of['achieved']}"
     return "k", f"requested {k['required']}, achieved {achieved_text(k)}{households}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tclose_spark.errors import ConfigurationError
 from tclose_spark.requirements.closeness import CLOSENESS, JOINT
 from tclose_spark.requirements.criterion import OVER_PEOPLE, Guarantee
 from tclose_spark.requirements.diversity import DIVERSITY
@@ -18,7 +19,14 @@ WORDS: tuple[Words, ...] = (CLOSENESS, *DIVERSITY, LIKENESS)
 
 
 def all_words() -> list[Words]:
-    """The words of requirements of one attribute, in the order of reports."""
+    """The words of requirements of one attribute, in the order of reports.
+
+    Raises:
+        ConfigurationError: if a requirement of another package would take the place of one of this package.
+    """
+    own = {"k", *(name for words in WORDS for name in (words.key, words.section))}
+    if taken := own & FOUND.keys():
+        raise ConfigurationError(f"{min(taken)}: another package brings a requirement that has this name already")
     return [*WORDS, *(one.words for one in FOUND.values())]
 
 

@@ -7,6 +7,7 @@ The group `tclose_spark.requirements` has keys of sensitive attributes; `tclose_
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -53,6 +54,7 @@ class BroughtOption:
 
 
 Brought = TypeVar("Brought", BroughtRequirement, BroughtOption)
+Found = TypeVar("Found")
 PARTS = ("reader", "maker", "judge", "words")
 """The parts that an option may have."""
 FOUND: dict[str, BroughtRequirement] = {}
@@ -65,14 +67,49 @@ def modules(what: str = "requirement") -> Mapping[str, str]:
     return {point.name: point.value for point in entry_points(group=f"tclose_spark.{what}s")}
 
 
+def maker_of(group: str, name: str) -> tuple[str, str | None]:
+    """(the package that brings an entry point, its version); its module and None if it is of no installed package."""
+    for point in entry_points(group=group, name=name):
+        return (point.module, None) if point.dist is None else (point.dist.name, point.dist.version)
+    return name, None
+
+
+def add_own(key: str | None, kept: dict[str, Any], add: Callable[[dict[str, Any]], Found]) -> Found:
+    """What `add` returns, an option's function that adds keys to a dict. One of another package changes none that is
+    there: it gets a copy.
+
+    key: of an option of another package; None of one of this package.
+
+    Raises:
+        ConfigurationError: if it changes or removes one that is there.
+    """
+    if key is None:
+        return add(kept)
+    seen = deepcopy(kept)
+    found = add(seen)
+    for name, value in kept.items():
+        if name not in seen or seen[name] != value:
+            raise ConfigurationError(
+                f"the option {key} of another package changes {name!r}, which is there already; expected a key of its "
+                "own"
+            )
+    kept |= {name: value for name, value in seen.items() if name not in kept}
+    return found
+
+
 def find_requirement(name: str) -> BroughtRequirement:
     """The requirement of this name.
 
     Raises:
-        ConfigurationError: if the package that brings it is broken.
+        ConfigurationError: if the package that brings it is broken, or reports it below another key.
     """
     if name not in FOUND:
-        FOUND[name] = _find("requirement", name, modules()[name], BroughtRequirement)
+        found = _find("requirement", name, modules()[name], BroughtRequirement)
+        if odd := {found.words.key, found.words.section} - {name}:
+            raise ConfigurationError(
+                f"{name}: its words have the key or section {min(odd)!r}; expected {name!r} in both"
+            )
+        FOUND[name] = found
     return FOUND[name]
 
 

@@ -20,6 +20,7 @@ from tclose_spark.runfile.problems import Lines, explain_problems
 from tclose_spark.runfile.registry import DEFAULT, known_methods
 from tclose_spark.runfile.section import known_keys
 from tclose_spark.runfile.spec import ReleaseSpec
+from tclose_spark.runfile.text import meant_file
 
 URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/")
 REQUIRED = ("name", "input", "output")  # of a run file; a call from Python may give them apart from the spec
@@ -68,7 +69,10 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
-        raise ConfigurationError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
+        problem = str(getattr(error, "problem", error))
+        if r"'\t'" in problem:
+            problem = "found a tab where a line begins or a value is expected; use blanks"
+        raise ConfigurationError(f"{where}{place}: not valid YAML: {problem}") from None
     except (ValueError, TypeError, ArithmeticError) as error:  # an invalid date, a list as a key
         raise ConfigurationError(f"{where}: not valid YAML: {error}") from None
 
@@ -217,7 +221,8 @@ def _read_text(path: Path) -> str:
             raise ConfigurationError(
                 f"the run file {path} is a URI; expected a path (input, output and hierarchies may be URIs)"
             ) from None
-        raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}") from None
+        question = "" if path.exists() else meant_file(str(path))
+        raise ConfigurationError(f"the run file {path} cannot be read: {error.strerror}{question}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"the run file {path} is no text in UTF-8") from None
 

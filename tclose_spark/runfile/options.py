@@ -55,15 +55,26 @@ OPTIONS: tuple[Option, ...] = (
 
 def used_parts(spec: ReleaseSpec, part: str) -> list[Any]:
     """The classes of a part, of the options that a run uses."""
-    return _parts(part, [one for one in OPTIONS if one.used(spec)], [one.key for one in spec.brought])
+    return [*own_parts(spec, part), *brought_parts([one.key for one in spec.brought], part).values()]
 
 
-def every_part(part: str, keys: Collection[str]) -> list[Any]:
-    """The classes of a part, of all options of this package, and of those of others that have one of these keys."""
-    return _parts(part, OPTIONS, [key for key in modules("option") if key in keys])
+def own_parts(spec: ReleaseSpec, part: str) -> list[Any]:
+    """The classes of a part, of the options of this package that a run uses."""
+    return _parts(part, [one for one in OPTIONS if one.used(spec)])
 
 
-def _parts(part: str, options: Iterable[Option], brought: Iterable[str]) -> list[Any]:
-    own = [f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}" for one in options if part in one.parts]
-    others = [parts[part] for parts in (find_option(key).parts for key in brought) if part in parts]
-    return [*map(named, [*own, *others])]
+def every_own_part(part: str) -> list[Any]:
+    """The classes of a part, of all options of this package."""
+    return _parts(part, OPTIONS)
+
+
+def brought_parts(keys: Collection[str], part: str) -> dict[str, Any]:
+    """The classes, or functions, of a part of the options of other packages that have these keys, by key."""
+    known = [key for key in modules("option") if key in keys]
+    return {key: named(parts[part]) for key in known if part in (parts := find_option(key).parts)}
+
+
+def _parts(part: str, options: Iterable[Option]) -> list[Any]:
+    return [
+        named(f"{one.module(part)}:{one.name.capitalize()}{part.capitalize()}") for one in options if part in one.parts
+    ]

@@ -11,6 +11,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from tclose_spark.runfile.text import meant
+
 INSIDE_TYPES = (
     "literal[",
     "tuple[",
@@ -66,7 +68,10 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
     if kind == "missing":
         return key, "missing; this key is required", ""
     if kind == "union_tag_invalid":
-        return f"{key}.name", f"found {context['tag']!r}; expected {context['expected_tags']}", ""
+        return f"{key}.name", f"found {context['tag']!r}; {_expected(context['tag'], context['expected_tags'])}", ""
+    if kind == "invalid_key":
+        found = written(problem["input"])
+        return key, f"found the key {found}; expected a text (write 0.2 with a point: a comma ends a value)", ""
     if kind == "value_error":
         text = str(context["error"])
         return (
@@ -77,7 +82,8 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
             "",
         )
     if kind == "literal_error":
-        return key, begin, context["expected"]
+        question = _question(problem["input"], context["expected"])
+        return key, begin, context["expected"] + (f"; {question}" if question else "")
     if kind == "greater_than_equal":
         return key, begin, f"{context['ge']:,} or more"
     if kind == "too_short":
@@ -88,6 +94,16 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
     if kind in QUOTED and isinstance(problem["input"], str) and re.fullmatch(QUOTED[kind], problem["input"]):
         return key, begin, f"{problem['input']} without quotes"
     return key, begin, expected
+
+
+def _expected(found: Any, expected: str) -> str:
+    """What was expected, and which of it may be what was meant. expected: names in quotes."""
+    question = _question(found, expected)
+    return f"expected {expected}{f'; {question}' if question else ''}"
+
+
+def _question(found: Any, expected: str) -> str:
+    return meant(str(found), re.findall("'([^']*)'", expected))
 
 
 def _unknown(steps: list[str], method: str | None, known_keys: Collection[str]) -> str:

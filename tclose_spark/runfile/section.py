@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
@@ -29,7 +30,8 @@ def exact_number(value: Any) -> Fraction:
     try:
         return within_floats(parse_number(str(value)))
     except ValueError:
-        raise ValueError("expected a number such as 0.2") from None
+        with_point = ", with a point in place of the comma" if re.fullmatch(r"[+-]?\d*,\d+", str(value).strip()) else ""
+        raise ValueError(f"expected a number such as 0.2{with_point}") from None
 
 
 def also(key: str, *common: str) -> Any:

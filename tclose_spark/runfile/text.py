@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal
 
 NormalForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
+NEAR = 0.7  # difflib's ratio from which a name may be what was meant
+
+
+def meant(name: str, known: Collection[str], most: int = 1) -> str:
+    """A question with the known names that are similar to a name, up to case; "" without any.
+
+    >>> meant("closenes_tree", ["closeness_tree", "sabre"]), meant("x", ["sabre"])
+    ("did you mean 'closeness_tree'?", '')
+    """
+    lower = {one.lower(): one for one in known}
+    similar = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=NEAR)]
+    return f"did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def meant_file(path: str) -> str:
+    """A question with a similar file of the folder of a local path that is missing; "" without one."""
+    file, names = Path(path), list[str]()
+    with suppress(OSError, ValueError):
+        names = [one.name for one in file.parent.iterdir()]
+    question = meant(file.name, names)
+    return f"; {question}" if question else ""
 
 
 def normal(value: str, normal_form: NormalForm | None = None, strip: bool = False, fold: bool = False) -> str:

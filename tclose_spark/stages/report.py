@@ -8,7 +8,7 @@ from typing import Any
 
 from tclose_spark.engine.exports import check_export, rows_of, write_export
 from tclose_spark.engine.tables import read_delta, schema_of
-from tclose_spark.errors import GuaranteeError
+from tclose_spark.errors import ConfigurationError, GuaranteeError
 from tclose_spark.io.output_folders import CERTIFICATE, CODEBOOK, CONTRACT, MINIMALITY, REPORT
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder
@@ -55,6 +55,8 @@ def write_reports(
         run.staging.write(name, make(certificate, figures))
     for words in words_of(run.spec):
         for name, text in words.evidence(certificate, state).items():
+            if words.brought is not None and run.staging.exists(name):
+                raise ConfigurationError(f"the option {words.brought} of another package writes {name}, which is there")
             run.staging.write(name, text, private=True)
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas

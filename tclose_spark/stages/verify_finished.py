@@ -30,7 +30,7 @@ from tclose_spark.table.fingerprint import Fingerprint
 
 MOST_NAMED = 5  # files that a message names
 ISSUED = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
-VERSION = r"\d{1,4}(\.\d{1,4}){0,3}((a|b|rc|\.post|\.dev)\d{1,4})*"
+VERSION = r"(\d{1,4}!)?\d{1,4}(\.\d{1,8}){0,4}((a|b|rc|\.post|\.dev)\d{1,8})*(\+[0-9a-z.]{1,20})?"
 
 
 def verify_finished(run: Run, other_version: bool = False) -> Verdict:
@@ -187,9 +187,10 @@ def _file_problems(run: Run, reported: Mapping[str, Any]) -> Iterator[str]:
 def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_version: bool) -> None:
     """Raises GuaranteeError unless certificate, report, codebook and contract follow from the verdict."""
     certificate, again = _certificate(run), certify(run, state, verdict.figures, run.public)
-    if {**certificate, "issued": None, "tool": None} != {**again, "issued": None, "tool": None}:
+    compared = dict.fromkeys(("issued", "tool", "brought"))
+    if {**certificate, **compared} != {**again, **compared}:
         raise GuaranteeError(f"the certificate in {run.public.path()} does not describe the release beside it")
-    same_version = _require_version(run, certificate, again["tool"], other_version)
+    same_version = _require_version(run, certificate, again, other_version)
     for judge_ in judges_of(run.spec):
         judge_.require_certified(_files(run, state), certificate)
     figures = json.loads(json.dumps(verdict.figures))
@@ -202,26 +203,40 @@ def _require_pages(run: Run, state: Mapping[str, Any], verdict: Verdict, other_v
             raise GuaranteeError(f"{run.public.path(name)} does not describe the release beside it")
 
 
-def _require_version(run: Run, certificate: Mapping[str, Any], ours: Mapping[str, str], accepted: bool) -> bool:
-    """Whether this version of the package wrote a certificate. accepted: whether another one may have written it.
+def _require_version(run: Run, certificate: Mapping[str, Any], again: Mapping[str, Any], accepted: bool) -> bool:
+    """Whether these versions of this package, and of those that bring options, requirements and methods, made a
+    certificate. again: what they make now. accepted: whether others may have made it.
 
     Raises:
-        GuaranteeError: if the date or the version is none, or another version is not accepted.
+        GuaranteeError: if the date or a version is none, or another version is not accepted.
     """
-    issued, tool = certificate.get("issued"), certificate.get("tool")
-    version = tool.get("version") if isinstance(tool, dict) else None
-    if not _is_moment(issued) or tool != {**ours, "version": version} or not re.fullmatch(VERSION, str(version)):
+    theirs, ours = _tools(certificate), _tools(again)
+    versions = [one.pop("version", None) for one in theirs]
+    now = [one.pop("version") for one in ours]
+    known = theirs == ours and all(
+        version == other or re.fullmatch(VERSION, str(version)) for version, other in zip(versions, now, strict=True)
+    )
+    if not _is_moment(certificate.get("issued")) or not known:
         raise GuaranteeError(
             f"the certificate in {run.public.path()} does not describe the release beside it: its date of issue or its "
             "tool is none"
         )
-    if tool != ours and not accepted:
-        raise GuaranteeError(
-            f"the certificate in {run.public.path()} is of version {version} of {ours['name']}, and this is "
-            f"{ours['version']}, which cannot compare report, codebook and contract; verify it with that version, or "
-            "accept this (--other-version)"
-        )
-    return bool(tool == ours)
+    for one, version, other in zip(ours, versions, now, strict=True):
+        if version != other and not accepted:
+            name = one.get("package", one["name"])
+            raise GuaranteeError(
+                f"the certificate in {run.public.path()} is of version {version} of {name}, and this is {other}, "
+                "which cannot compare report, codebook and contract; verify it with that version, or accept this "
+                "(--other-version)"
+            )
+    return versions == now
+
+
+def _tools(certificate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What made a certificate: this package, and what other packages brought."""
+    brought = certificate.get("brought", [])
+    listed = [certificate.get("tool"), *(brought if isinstance(brought, list) else [None])]
+    return [dict(one) if isinstance(one, dict) else {} for one in listed]
 
 
 def _is_moment(issued: Any) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from tclose_spark.measures.loss.information_loss import loses_most
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
@@ -124,11 +125,14 @@ def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float 
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:
         return []
-    known = {name: loss for name, loss in losses.items() if loss is not None}
-    worst = max(known, key=lambda name: known[name], default=None)
-    cause = "" if worst is None else f"; {worst} loses most (NCP {known[worst]:.4f}), so leave it out, or make it finer"
-    if worst is not None and known[worst] <= LITTLE:
-        cause = f"; no quasi-identifier loses much (NCP at most {known[worst]:.4f})"
+    worst = loses_most(losses)
+    loss = (losses[worst] if worst is not None else None) or 0.0
+    if worst is None:
+        cause = ""
+    elif loss > LITTLE:
+        cause = f"; {worst} loses most (NCP {loss:.4f}), so leave it out, or make it finer"
+    else:
+        cause = f"; no quasi-identifier loses much (NCP at most {loss:.4f})"
     wrong = math.floor(100 * error) if error <= 1 else 100
     return [f"the table is nearly useless: half of random counts from it are wrong by {wrong}% or more{cause}"]
 

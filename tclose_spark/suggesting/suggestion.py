@@ -73,11 +73,11 @@ class Suggestion(Draft):
             raise ConfigurationError(f"path is of type {type(path).__name__}; expected text or a path")
         file = Path(path)
         if file.exists() and not overwrite:
-            raise ConfigurationError(f"--output: {file} exists already; give another path, or --overwrite")
+            raise ConfigurationError(f"path: {file} exists already; give another one, or overwrite=True")
         try:
             file.write_text(self.yaml, encoding="utf-8")
         except OSError as error:
-            raise ConfigurationError(f"--output: {file} cannot be written ({error.strerror})") from None
+            raise ConfigurationError(f"{file} cannot be written ({error.strerror})") from None
         return file
 
     def __repr__(self) -> str:

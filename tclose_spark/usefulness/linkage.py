@@ -23,7 +23,7 @@ def linkage_of(attributes: ResolvedAttributes, rows: Rows, classes: PublishedCla
     own = classes.of_row[: len(first)]
     distances = list(_distances(attributes, first, classes))
     every = np.arange(len(classes.sizes))
-    return link(distances, lambda places: own[places][:, None] == every, len(first), classes.sizes, own)
+    return link(distances, lambda places: own[places][:, None] == every, len(first), classes.sizes)
 
 
 def _distances(attributes: ResolvedAttributes, rows: Rows, classes: PublishedClasses) -> Iterator[Distances]:

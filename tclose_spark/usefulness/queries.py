@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,8 @@ from tclose_spark.measures.loss.query_error import (
     CoveredSets,
     CoveredValues,
     GroupedRelease,
+    HeldValues,
+    Range,
     UniformRelease,
     count,
     draw_queries,
@@ -27,13 +30,15 @@ from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedQuasi
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
+from tclose_spark.table.domains import QuasiDomain
 from tclose_spark.table.hierarchies.hierarchy import ROOT
 from tclose_spark.table.labels import MISSING, decode_numbers
 from tclose_spark.table.rows import Rows
 
 QUERIES = 1_000
 SEED = 2026
-POINTS = 0.5  # share of conditions on one value; none on real numbers, where one value has no share of a label
+POINTS = 0.5  # share of conditions on one value of a quasi-identifier with few values
+MOST_POINTS = 100  # values of a number of which one is asked for; of more, few rows have one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +52,8 @@ class QueryError:
     def of(table: ComparedTable, attributes: ResolvedAttributes) -> QueryError:
         """Random queries over these rows."""
         rows, sensitive = table.rows, sensitive_codes(table.rows, attributes)
-        widen = _Widening(attributes.quasi_identifiers, rows).widen
-        queries = draw_queries(rows.quasi, sensitive, widen, QUERIES, SEED)
+        widening = _Widening(attributes, rows)
+        queries = draw_queries(rows.quasi, sensitive, widening.of_quasi, widening.of_sensitive, QUERIES, SEED)
         return QueryError(queries=queries, answers=[count(query, rows.quasi, sensitive) for query in queries])
 
     def __call__(
@@ -80,24 +85,49 @@ def sensitive_codes(rows: Rows, attributes: ResolvedAttributes) -> list[IntArray
 
 @dataclass(frozen=True)
 class _Widening:
-    """Conditions on quasi-identifiers: one value, a node of a hierarchy, or the range between two rows."""
+    """Conditions: one value, a node of a hierarchy, or the range between two rows."""
 
-    quasi: Sequence[ResolvedQuasi]
+    attributes: ResolvedAttributes
     rows: Rows
 
-    def widen(self, i: int, code: int, draw: np.random.Generator) -> tuple[int, int]:
-        """A range of codes that includes this one."""
-        quasi, codes = self.quasi[i], self.rows.quasi[i]
-        if quasi.domain.kind != "double" and draw.random() < POINTS:
+    @cached_property
+    def points(self) -> list[bool]:
+        """Whether conditions on each quasi-identifier may be on one value: not on real numbers, where one value has no
+        share of a label.
+        """
+        return [
+            q.domain.kind == "category" or (q.domain.kind == "integer" and len(np.unique(codes)) <= MOST_POINTS)
+            for q, codes in zip(self.attributes.quasi_identifiers, self.rows.quasi, strict=True)
+        ]
+
+    @cached_property
+    def sensitive(self) -> list[IntArray]:
+        """The codes of each sensitive attribute."""
+        return sensitive_codes(self.rows, self.attributes)
+
+    def of_quasi(self, i: int, code: int, draw: np.random.Generator) -> Range:
+        """A range of codes of a quasi-identifier that includes this one."""
+        quasi = self.attributes.quasi_identifiers[i]
+        if self.points[i] and draw.random() < POINTS:
             return code, code
         if quasi.hierarchy is not None:
             height = int(draw.integers(1, max(quasi.hierarchy.height, 2)))
             node = quasi.hierarchy.nodes[height]
             below = np.flatnonzero(node == node[code])
             return int(below[0]), int(below[-1])
-        other = int(codes[draw.integers(len(codes))])
-        other = code if other == MISSING else other
-        return min(code, other), max(code, other)
+        return _between_rows(self.rows.quasi[i], code, draw)
+
+    def of_sensitive(self, i: int, code: int, draw: np.random.Generator) -> Range:
+        """A range of codes of a sensitive attribute that includes this one: one value, unless they have an order."""
+        is_ordered = self.attributes.sensitive[i].distance.features.cumulative
+        return _between_rows(self.sensitive[i], code, draw) if is_ordered else (code, code)
+
+
+def _between_rows(codes: IntArray, code: int, draw: np.random.Generator) -> Range:
+    """From this code to that of a row, or this one alone if the row has no value."""
+    other = int(codes[draw.integers(len(codes))])
+    other = code if other == MISSING else other
+    return min(code, other), max(code, other)
 
 
 def spread_release(released: Released, classes: PublishedClasses, attributes: ResolvedAttributes) -> UniformRelease:
@@ -107,13 +137,8 @@ def spread_release(released: Released, classes: PublishedClasses, attributes: Re
         spread, label = spread_labels(quasi, classes.labels[quasi.name])
         spreads.append(spread)
         number.append(label)
-    holders, rows_of = [], []
-    for a, codes in zip(attributes.sensitive, sensitive_codes(released.rows, attributes), strict=True):
-        pair, n = np.unique(classes.of_row * len(a.domain.values) + codes, return_counts=True)
-        value, owner = pair % len(a.domain.values), pair // len(a.domain.values)
-        holders.append({v: owner[value == v] for v in np.unique(value).tolist()})
-        rows_of.append({v: n[value == v] for v in np.unique(value).tolist()})
-    return UniformRelease(covered=spreads, label=number, classes=holders, rows=rows_of)
+    held = [HeldValues.of(classes.of_row, codes) for codes in sensitive_codes(released.rows, attributes)]
+    return UniformRelease(covered=spreads, label=number, held=held)
 
 
 def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[CoveredValues, IntArray]:
@@ -125,7 +150,7 @@ def spread_labels(quasi: ResolvedQuasi, columns: Sequence[pa.Array]) -> tuple[Co
     column = coded(columns[0])
     texts = column.dictionary.to_pylist()
     if quasi.domain.kind != "category":
-        return _numeric(texts, quasi.domain.kind == "integer", quasi.domain.scale), codes_of(column)
+        return _numeric(texts, quasi.domain), codes_of(column)
     return (_sets(texts, quasi) if quasi.sets else _nodes(texts, quasi)), codes_of(column)
 
 
@@ -138,21 +163,22 @@ def bounds_of(column: pa.Array, quasi: ResolvedQuasi) -> FloatArray:
     return np.array([np.nan if text is None else float(parse_quantity(text) * quasi.domain.scale) for text in texts])
 
 
-def _numeric(texts: Sequence[str | None], whole: bool, scale: int) -> CoveredValues:
-    """Ranges of numbers; `*` is the range of all other labels. scale: codes in one unit of labels."""
+def _numeric(texts: Sequence[str | None], domain: QuasiDomain) -> CoveredValues:
+    """Ranges of numbers; `*` is the range of all other labels, or the domain if there are none."""
     ends = [None if text is None or text == ROOT else interval_ends(text) for text in texts]
     known = [end for end in ends if end is not None]
-    span = (min(low for low, _ in known), max(high for _, high in known)) if known else (0, 0)
-    both = np.array(
-        [
-            (np.nan, np.nan) if text is None else tuple(float(number * scale) for number in end or span)
-            for text, end in zip(texts, ends, strict=True)
-        ]
-    )
-    low, high = (np.ceil(both[:, 0]), np.floor(both[:, 1])) if whole else both.T
-    if np.any(low > high):  # labels are means, which need not be whole
-        low, high, whole = both[:, 0], both[:, 1], False
-    return CoveredRanges(low=low, high=high, whole=whole)
+    least, most = domain.low, domain.high
+    if known:
+        least = float(min(end for end, _ in known) * domain.scale)
+        most = float(max(end for _, end in known) * domain.scale)
+    low, high = np.full((2, len(texts)), np.nan)
+    for place, (text, end) in enumerate(zip(texts, ends, strict=True)):
+        if text is None:
+            continue
+        low[place], high[place] = (least, most) if end is None else (float(bound * domain.scale) for bound in end)
+    if domain.kind == "integer" and np.all(np.isnan(low) | (np.ceil(low) <= np.floor(high))):
+        return CoveredRanges(low=np.ceil(low), high=np.floor(high), whole=True)
+    return CoveredRanges(low=low, high=high, whole=False)  # real numbers, or means, which need not be whole
 
 
 def _nodes(texts: Sequence[str | None], quasi: ResolvedQuasi) -> CoveredValues:

@@ -138,7 +138,22 @@ def test_a_finished_release_is_not_replaced_unless_asked(made: tc.Release, frame
 def test_a_finished_release_is_verified_without_its_table(made: tc.Release, frame: pd.DataFrame, folder: Path):
     assert tc.verify(None, SPEC, folder / "out", log=None).certificate == made.certificate
     with pytest.raises(tc.ConfigurationError, match="made with another configuration"):
-        tc.verify(frame, SPEC, folder / "out", overrides=["privacy.k=4"], log=None)
+        tc.verify(None, SPEC, folder / "out", overrides=["privacy.k=4"], log=None)
+    with pytest.raises(tc.ConfigurationError, match="a table in memory is ignored; give None"):
+        tc.verify(frame, SPEC, folder / "out", log=None)
+
+
+def test_python_is_told_of_its_own_arguments(frame: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "there.yaml").write_text("")
+    with pytest.raises(tc.ConfigurationError, match=r"^path: .* exists already; give another one, or overwrite=True$"):
+        tc.suggest(frame, engine="local", log=None, trial=False).write(tmp_path / "there.yaml")
+    with pytest.raises(tc.ConfigurationError, match=r"did you mean 'closeness_tree'\?$"):
+        tc.compare(frame, SPEC, methods=["closenes_tree"], log=None, engine="local")
+
+
+def test_methods_have_their_settings_as_on_the_command_line(frame: pd.DataFrame) -> None:
+    found = tc.compare(frame, SPEC, methods=["closeness_tree:effort=fast"], log=None, engine="local", plan_only=True)
+    assert [one.method for one in found.outcomes] == ["closeness_tree:effort=fast"]
 
 
 def test_stages_go_on_where_the_one_before_left_off(frame: pd.DataFrame, tmp_path: Path, made: tc.Release):
@@ -209,6 +224,10 @@ def test_an_audit_names_attributes_that_its_verdict_does_not_cover(frame: pd.Dat
 
     assert notes(k=1) == ["the verdict does not cover disease: neither t, l nor beta is required of it"]
     assert notes() == notes(k=1, t="0.9") == []
+    nothing = "every class meets what is required of it (a t of 1 or more, an l of 1)"
+    for settings in ({"l": {"distinct": 1}}, {"t": "1"}, {"l": {"entropy": 1}}):
+        audited = tc.audit(frame, ["age"], {"disease": {"distance": "equal", **settings}}, k=1, engine="local")
+        assert f"the verdict does not cover disease: {nothing}" in audited.notes
 
 
 def test_lists_of_people_may_write_dates_in_the_form_of_the_run_file(tmp_path: Path) -> None:

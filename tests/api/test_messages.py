@@ -3,6 +3,7 @@ instead.
 """
 
 import json
+import re
 import runpy
 import stat
 import sys
@@ -276,3 +277,57 @@ def test_the_job_takes_the_options_of_an_audit(
     out, err = capfd.readouterr()
     assert (ended.value.code, "6 records" in out) == (1, True)
     assert CANARY not in out + err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"t: 0.6": "t: 0,2"},
+            "attributes.sensitive_attributes.disease.2: found the key 2; expected a text (write 0.2",
+        ),
+        ({"t: 0.6": "t: '0,2'"}, "found '0,2'; expected a number such as 0.2, with a point in place of the comma"),
+        (
+            {"  quasi": "\tquasi"},
+            "line 5: not valid YAML: found a tab where a line begins or a value is expected; use blanks",
+        ),
+        ({"k: 2": "\tk: 2"}, "line 7: not valid YAML: found a tab where a line begins or a value is expected"),
+        (
+            {"name: stack_and_deal": "name: stack_and_del"},
+            "found 'stack_and_del'; expected .*; did you mean 'stack_and_deal'?",
+        ),
+        ({"distance: equal": "distance: eqal"}, "found 'eqal'; expected .*; did you mean 'equal'?"),
+        ({"path: people.csv": "path: peple.csv"}, "peple.csv does not exist; did you mean 'people.csv'?"),
+        ({"path: people.csv": "path: folder/x"}, "x does not exist$"),
+    ],
+)
+def test_a_slip_is_answered_by_what_was_meant(
+    change: dict[str, str], message: str, tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
+    (tmp_path / "people.csv").write_text(
+        "age,disease\n" + "".join(f"{30 + i},{['flu', 'gout'][i % 2]}\n" for i in range(8))
+    )
+    text = """name: people
+input: {path: people.csv, options: {header: true}}
+output: {path: out}
+attributes:
+  quasi_identifiers: {age: {type: numeric}}
+  sensitive_attributes: {disease: {distance: equal, t: 0.6}}
+privacy: {k: 2}
+method: {name: stack_and_deal}
+"""
+    for old, new in change.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "run.yaml").write_text(text)
+    code, _, error = tclose("release", str(tmp_path / "run.yaml"))
+    assert code == 2
+    assert re.search(message.replace("(", r"\(").replace("?", r"\?"), error, re.MULTILINE), error
+
+
+def test_a_run_file_that_is_missing_may_have_another_name(
+    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
+    (tmp_path / "people.yaml").write_text("")
+    code, _, error = tclose("release", str(tmp_path / "peple.yaml"))
+    assert (code, "did you mean 'people.yaml'?" in error) == (2, True)

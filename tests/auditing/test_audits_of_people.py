@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -12,11 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from oracle.people import judge_people
 from pyspark.sql import SparkSession
-from strategies import CITIES
+from strategies import CITIES, drawn
 
 from tclose_spark.api.audit import Audit, audit
+from tclose_spark.auditing.three_questions import questions_of
 from tclose_spark.errors import ConfigurationError, InputError
 
 GRADES = ["1", "2", "3", "4"]
@@ -71,6 +74,33 @@ def test_people_are_counted_as_another_judge_counts_them(seed: int) -> None:
     assert set(required) < {g.measure for g in found.guarantees}
     table_json = found.to_json()["table"]
     assert (table_json["people"], table_json["most_rows_of_a_person"]) == (judged.people, judged.most_rows)
+
+
+@drawn(30, quick=8)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), min_size=1, max_size=25))
+def test_the_chance_to_pick_a_row_of_a_person_is_of_people(rows: list[tuple[int, int]]) -> None:
+    """At most the largest share of a class that is of one person; on average one over the people of a class."""
+    table = pa.table(
+        {"age": [str(age) for age, _ in rows], "disease": ["flu"] * len(rows), "who": [p for _, p in rows]}
+    )
+    classes: dict[int, list[int]] = defaultdict(list)
+    for age, person in rows:
+        classes[age].append(person)
+    share = max(max(Counter(people).values()) / len(people) for people in classes.values())
+    in_classes = sum(len(set(people)) for people in classes.values())
+    found = audit(table, ["age"], {"disease": "equal"}, person="who", engine="local")
+    assert found.figures.chance == pytest.approx((share, len(classes) / in_classes))
+    assert audit(table, ["age"], {"disease": "equal"}, engine="local").figures.chance == pytest.approx(
+        (1 / min(map(len, classes.values())), len(classes) / len(rows))
+    )
+
+
+def test_a_class_of_one_person_with_five_rows_is_that_person() -> None:
+    table = pa.table({"age": ["1"] * 5 + ["2"] * 4, "disease": ["flu"] * 9, "who": [7] * 5 + [1, 2, 3, 4]})
+    found = audit(table, ["age"], {"disease": "equal"}, person="who", engine="local")
+    singling_out, linkability, _ = questions_of(found)
+    assert "no class has fewer than 1 people" in singling_out.measured
+    assert "the chance to pick a person's row in its class is 1 at most, 0.4 on average" in linkability.measured
 
 
 def test_a_class_of_many_rows_and_one_person() -> None:

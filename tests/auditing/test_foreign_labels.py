@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from strategies import CITIES
 
+from tclose_spark.api.audit import audit
 from tclose_spark.auditing.audit import audit_table
 from tclose_spark.auditing.inputs import with_bounds
 from tclose_spark.auditing.labels import LabelFacts, judge_labels
@@ -487,3 +488,11 @@ def test_what_nobody_fits_is_not_measured(session: Session):
     assert found.notes == (
         "no row of the background table fits any class; check that it writes values as the table does",
     )
+
+
+def test_sets_of_values_that_look_like_ranges_lose_what_the_run_file_says() -> None:
+    labels = ["{20-29, 30-39}"] * 4 + ["40-49"] * 3 + ["*"]
+    table = pa.table({"age": labels, "disease": ["flu", "gout"] * 4})
+    found = audit(table, {"age": {"generalization": "set"}}, {"disease": "equal"}, engine="local")
+    assert found.figures.losses == {"age": pytest.approx((4 * 2 / 3 + 1) / 8)}
+    assert not any("do not show how far" in note for note in found.notes)

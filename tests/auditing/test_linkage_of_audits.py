@@ -89,3 +89,27 @@ def test_what_cannot_be_linked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     found = audit(table(RELEASED), QUASI, SENSITIVE, raw=table(RAW), engine="local")
     assert found.linkage is None
     assert "linkage is not measured: there are more than 1 classes" in found.notes
+
+
+@pytest.mark.parametrize("shift", [0, -100, -1014, 10**15])
+def test_linkage_does_not_depend_on_where_numbers_begin(shift: int) -> None:
+    """Neither the nearest class nor the assignment, which chance decides where several cost as little."""
+
+    def moved(low: int, high: int) -> str:
+        return f"[{shift + low}, {shift + high}]"
+
+    raw = pa.table({"age": [shift + age for age in (4, 2, 3, 14)], "way": [18, 8, 15, 15]})
+    released = pa.table({"age": [moved(2, 4)] * 2 + [moved(3, 14)] * 2, "way": ["[8, 18]"] * 2 + ["15"] * 2})
+    found = audit(released, ["age", "way"], raw=raw, engine="local").linkage
+    assert found is not None
+    assert (found.nearest, found.one_to_one) == (1, 1)
+
+
+def test_moments_near_one_another_keep_their_digits() -> None:
+    """A microsecond of a second of 2024 is a millionth of the range, wherever the range lies."""
+    seen = [f"2024-05-06T07:08:09.00000{i}" for i in range(6)]
+    raw = pa.table({"seen": seen})
+    released = pa.table({"seen": [f"[{seen[i // 3 * 3]}, {seen[i // 3 * 3 + 2]}]" for i in range(6)]})
+    found = audit(released, ["seen"], raw=raw, engine="local").linkage
+    assert found is not None
+    assert (found.nearest, found.one_to_one) == (1, 1)

@@ -1,7 +1,9 @@
 """Pages of audits and explanations: every figure is there, labels are data, nothing is fetched."""
 
+import json
 import os
 import stat
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -117,3 +119,23 @@ def test_a_page_is_for_its_owner_and_replaces_nothing(tmp_path: Path):
         require_new("--html", path)
     with pytest.raises(ConfigurationError, match=r"--html: the folder of .* does not exist"):
         require_new("--html", tmp_path / "none/page.html")
+
+
+def test_a_line_that_is_no_row_is_said_in_every_form(
+    tmp_path: Path, tclose: Callable[..., tuple[int, str, str]]
+) -> None:
+    rows = "".join(f"{['clerk', 'nurse'][i % 2]},{10 + i},x\n" for i in range(6))
+    (tmp_path / "a.csv").write_text(f"job,pay,town\n{rows}Total,{sum(range(10, 16))},\n")
+    (tmp_path / "b.csv").write_text(f"job,pay,town\n{rows}Note taker,c,\n")
+    asked = ["-q", "job", "-s", "town"]
+    said = "1 lines below it seem to be a total or notes; these lines are left out"
+    code, printed, _ = tclose("audit", str(tmp_path / "a.csv"), *asked, "--html", str(tmp_path / "page.html"))
+    assert code == 0
+    assert said in " ".join(printed.split())
+    assert said in " ".join((tmp_path / "page.html").read_text().split())
+    made = json.loads(tclose("audit", str(tmp_path / "a.csv"), *asked, "--json")[1])
+    assert made["table"]["rows"] == 6
+    assert any(said in note for note in made["notes"])
+    made = json.loads(tclose("audit", str(tmp_path / "b.csv"), *asked, "--json")[1])
+    assert made["table"]["rows"] == 7
+    assert not any("left out" in note for note in made["notes"])

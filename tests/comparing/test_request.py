@@ -4,7 +4,7 @@ import pytest
 
 from tclose_spark.api.arguments import number_of_rows
 from tclose_spark.api.compare import comparison_folder
-from tclose_spark.cli.options import parse_list, parse_methods, parse_number, parse_numbers
+from tclose_spark.cli.options import parse_list, parse_number, parse_numbers
 from tclose_spark.comparing.request import (
     ALL,
     AS_ASKED,
@@ -72,7 +72,7 @@ def test_a_k_that_is_to_be_chosen_is_compared_at_the_k_that_are_given():
 
 
 def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is_not():
-    typed = parse_methods("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal")
+    typed = parse_list("closeness_tree, closeness_tree:effort=balanced ,stack_and_deal", "--methods")
     methods = requested_methods(typed, TREE["method"])
     assert list(methods) == ["closeness_tree", "closeness_tree:effort=balanced", "stack_and_deal"]
     assert [m.get("effort") for m in methods.values()] == ["fast", "balanced", None]
@@ -80,7 +80,7 @@ def test_a_method_without_settings_is_the_run_files_own_and_one_with_settings_is
 
 
 def test_settings_are_read_as_the_run_file_has_them():
-    (name,) = methods = requested_methods(parse_methods("closeness_tree:effort=3"), None)
+    (name,) = methods = requested_methods("closeness_tree:effort=3", None)
     assert methods[name] == {"name": "closeness_tree", "effort": 3}
     assert table_name(methods[name]) == name
 
@@ -139,6 +139,7 @@ def test_t_needs_an_attribute_that_has_one():
     ("text", "message"),
     [
         ("best", "--methods best: expected all, or some of closeness_tree"),
+        ("closenes_tree", r"--methods closenes_tree: expected all, .*; did you mean 'closeness_tree'\?"),
         ("closeness_tree:fast", "--methods closeness_tree:fast: expected NAME, or NAME:KEY=VALUE"),
         ("closeness_tree:name=x", "--methods closeness_tree:name=x"),
         ("closeness_tree:effort=[", "--methods closeness_tree:effort=.*is not valid YAML"),
@@ -147,7 +148,7 @@ def test_t_needs_an_attribute_that_has_one():
 )
 def test_what_is_no_method_is_refused(text, message):
     with pytest.raises(ConfigurationError, match=message):
-        requested_methods(parse_methods(text), None)
+        requested_methods(parse_list(text, "--methods") or [], None)
 
 
 def test_the_sample_is_a_number_that_fits_or_all():

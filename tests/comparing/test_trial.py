@@ -48,6 +48,7 @@ def test_every_row_is_released_once_with_labels_that_the_figures_are_of():
     assert (figures.classes, figures.smallest) == (len(sizes), min(sizes.values()))
     assert figures.discernibility == sum(n * n for n in sizes.values())
     assert figures.average == len(labels) / len(sizes)
+    assert sum(figures.losses.values()) / len(figures.losses) == pytest.approx(figures.ncp)
     codes = problem.attributes.cells[made.rows.cell, 0]
     whole = np.bincount(codes)
     distance = EqualDistance(whole)
@@ -294,6 +295,24 @@ def test_query_error_is_nothing_where_nothing_is_generalized_and_more_where_all_
     )
     assert fine == {"query_error": 0.0, "query_error_90": 0.0}
     assert 0 < coarse["query_error"] <= coarse["query_error_90"]
+
+
+def test_of_amounts_ranges_are_asked_for():
+    """Of 2,000 amounts in narrow labels, one amount would be wrong by most; a range of them is not."""
+    draw = np.random.default_rng(1)
+    amounts = draw.permutation(2000)
+    records = [
+        {"age": int(age), "pay": int(pay), "city": CITIES.leaves[int(pay) % 3]}
+        for age, pay in zip(amounts, draw.integers(10**6, size=2000), strict=True)
+    ]
+    numeric = {"age": {"type": "numeric"}, "city": {"type": "categorical", "hierarchy": "cities.csv"}}
+    problem, rows = make_problem(records, {"pay": {"distance": "ordered"}}, numeric, k=2)
+    error = QueryError.of(compared(problem, rows), problem.attributes)
+    widths = [high - low for query in error.queries for i, (low, high) in query.ranges.items() if i == 0]
+    assert np.median(widths) > 200
+    assert np.median([query.values[1] - query.values[0] for query in error.queries]) > 200
+    found = error_of(problem, rows, error, rows.quasi[0] // 20)
+    assert found["query_error"] < 0.2
 
 
 def error_of(problem, rows, error, classes):

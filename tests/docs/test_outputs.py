@@ -8,8 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv
 
+import tclose_spark as tc
 from tclose_spark import __version__
 from tclose_spark.cli import app
 
@@ -52,3 +55,16 @@ def test_every_command_has_a_page_with_a_run() -> None:
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     assert commands == have_options
     assert commands - have_runs == {"compile"}  # which prints where it keeps kernels, and that depends on the machine
+
+
+def test_the_python_of_the_tutorial_follows_its_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its names are other ones, so nothing is there already."""
+    page = (ROOT / "docs/tutorial.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"age": [20 + i % 50 for i in range(400)], "disease": ["flu", "gout", "cold", "cough"] * 100})
+    csv.write_csv(table, "people.csv")
+    tc.suggest("people.csv", file="people.yaml", log=None).write("people.yaml")
+    tc.release(None, "people.yaml", overrides=["method.effort=fast"], log=None)
+    exec(block, {})
+    assert {one.name for one in tmp_path.iterdir()} >= {"people_release", "ours_release", "ours.yaml"}

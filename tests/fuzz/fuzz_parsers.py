@@ -19,7 +19,8 @@ atheris.enabled_hooks.add("str")
 with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.api.command_line import parse_hierarchy
     from tclose_spark.auditing.question import parse_population, parse_quasi_identifiers, parse_sensitive
-    from tclose_spark.cli.options import parse_labels, parse_list, parse_methods, parse_numbers
+    from tclose_spark.cli.options import parse_labels, parse_list, parse_numbers
+    from tclose_spark.comparing.request import requested_methods
     from tclose_spark.engine.local.reading import NeedsSparkError, read_table
     from tclose_spark.errors import TcloseError
     from tclose_spark.io.local_session import LocalSession
@@ -64,7 +65,7 @@ def options(given: bytes) -> None:
         lambda: parse_labels([text]),
         lambda: parse_list(text, "--k"),
         lambda: parse_numbers(text, "--k"),
-        lambda: parse_methods(text),
+        lambda: requested_methods(text, None),
         lambda: parse_hierarchy(text, None),
         lambda: parse_sensitive([text], ROOT),
         lambda: parse_population(text, ROOT),

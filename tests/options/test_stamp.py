@@ -11,18 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import drawn
 
 from tclose_spark.cli import main
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.report import certificate as certificates
+from tclose_spark.report.option_words import OptionWords
 from tclose_spark.runfile import brought
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.runfile.options import OPTIONS, used_parts
 
 SOURCE = Path(__file__).parent / "stamp"
+SCHEMA = json.loads((Path(certificates.__file__).parent / "certificate.schema.json").read_text())
 ROWS = 40
 PEOPLE = pa.table(
     {"age": [20 + 7 * i % 61 for i in range(ROWS)], "disease": [["flu", "gout"][i % 2] for i in range(ROWS)]}
@@ -161,5 +168,102 @@ def test_its_words_replace_no_key_of_the_certificate(
 
     monkeypatch.setattr(stamp, "words", lambda spec, figures: {"verdict": "holds well"})
     assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
-    assert "an option of another package writes 'verdict'" in capsys.readouterr().err
+    assert "the option stamp of another package changes 'verdict'" in capsys.readouterr().err
     assert not (tmp_path / "out/public").exists()
+
+
+def judged_by(monkeypatch: pytest.MonkeyPatch, change: Callable[[dict[str, Any]], object]) -> None:
+    """Lets the judge of the option change the figures, too."""
+    import stamp_judge
+
+    report = stamp_judge.StampJudge.report
+
+    def reported(self: Any, release: Any, figures: dict[str, Any]) -> Any:
+        change(figures)
+        return report(self, release, figures)
+
+    monkeypatch.setattr(stamp_judge.StampJudge, "report", reported)
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "smallest_class": lambda figures: figures.update(smallest_class=99),
+    "ncp_by_quasi_identifier": lambda figures: figures["ncp_by_quasi_identifier"].update(age=0.0),
+    "attributes": lambda figures: figures["attributes"]["disease"]["reached"]["t"].update(achieved="0"),
+    "warnings": lambda figures: figures["warnings"].append("none"),
+    "rows": lambda figures: figures.pop("rows"),
+}
+
+
+@pytest.mark.parametrize("figure", CHANGES)
+def test_it_changes_no_figure_of_the_verifier(
+    figure: str,
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged_by(monkeypatch, CHANGES[figure])
+    assert main(["release", str(conf(stamp={"text": "draft"}))]) == 2
+    assert f"the option stamp of another package changes '{figure}', which is there already" in capsys.readouterr().err
+    assert not (tmp_path / "out/public").exists()
+
+
+@drawn(30)
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.recursive(st.integers(), lambda x: st.lists(x)), min_size=1), st.data()
+)
+def test_an_option_of_another_package_adds_keys_and_changes_none(kept: dict[str, Any], data: st.DataObject) -> None:
+    own, more = dict(kept), data.draw(st.dictionaries(st.sampled_from("abcde"), st.integers()))
+    changed = {name for name in kept.keys() & more.keys() if more[name] != kept[name]}
+    if changed:
+        with pytest.raises(ConfigurationError, match="which is there already"):
+            brought.add_own("stamp", own, lambda seen: seen.update(more))
+        assert own == kept
+    else:
+        brought.add_own("stamp", own, lambda seen: seen.update(more))
+        assert own == {**more, **kept}
+
+
+def test_its_sections_of_the_page_replace_none(
+    conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import stamp
+
+    class Words(OptionWords):
+        def certify(self, made: Any, sections: dict[str, Any]) -> None:
+            sections["stamp"] = {}
+
+        def variables(self, certificate: Any) -> dict[str, Any]:
+            return {"holds": True}
+
+    monkeypatch.setattr(stamp, "words", Words)
+    assert main(["release", str(conf(stamp={"text": "draft"}))]) == 0, "it says the same"
+    monkeypatch.setattr(Words, "sections", lambda self, certificate, figures: {"utility": {"ncp": 0}})
+    assert main(["release", str(conf(stamp={"text": "final"}, output={"path": "other"}))]) == 2
+    assert "the option stamp of another package changes 'utility'" in capsys.readouterr().err
+    assert not (tmp_path / "other/public").exists()
+
+
+def test_the_certificate_names_the_package_and_its_version(
+    stamp_installed: Path, conf: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = conf(stamp={"text": "draft"})
+    assert main(["release", str(path)]) == 0
+    certificate = json.loads((tmp_path / "out/public/certificate.json").read_text())
+    named = [{"kind": "option", "name": "stamp", "package": "stamp", "version": "1"}]
+    assert certificate["brought"] == named
+    jsonschema.validate(certificate, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError, match="stamp"):
+        jsonschema.validate({key: part for key, part in certificate.items() if key != "brought"}, SCHEMA)
+    assert "the option stamp is brought by stamp 1" in (tmp_path / "out/public/report.html").read_text()
+    assert main(["verify", str(path)]) == 0
+    capsys.readouterr()
+    metadata = stamp_installed / "stamp-1.dist-info/METADATA"
+    text = metadata.read_text()
+    try:
+        metadata.write_text(text.replace("Version: 1", "Version: 2"))
+        assert main(["verify", str(path)]) == 1
+        assert "is of version 1 of stamp, and this is 2" in capsys.readouterr().err
+        assert main(["verify", str(path), "--other-version"]) == 0
+    finally:
+        metadata.write_text(text)

@@ -23,6 +23,7 @@ from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, 
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.methods.attributes import CellPeople
+from tclose_spark.requirements.size import size_line
 from tclose_spark.runfile.loading import load_spec
 
 METHODS = ("closeness_tree", "t_mondrian", "t_incognito")
@@ -204,7 +205,10 @@ def test_every_row_has_a_household(make_run: Callable[..., Run]) -> None:
 def test_any_method_measures_households(make_run: Callable[..., Run], tmp_path: Path) -> None:
     limits = {"risk": {"household": {"maximum": "0.42"}, "threshold": "0.4"}}
     found = pipeline.release(make_run(FOUR, household="hh", privacy=limits, **AGE, k=8))
-    assert of_k(tmp_path / "out")["over_households"]["required"] == 1
+    assert of_k(tmp_path / "out")["over_households"]["required"] is None
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert "(1 were required)" not in page
+    assert size_line(of_k(tmp_path / "out"))[1].endswith("; households not requested, achieved 2")
     risk = found["risks"]["household"]
     assert risk["maximum"] == pytest.approx(1 - (7 / 8) ** 4)
     assert risk["required"] == {"maximum": 0.42}

@@ -899,6 +899,8 @@ def test_certificate_report_and_console_have_the_line(
         "release", tmp_path / "1/run.yaml", "--after", tmp_path / "0/out", "--set", "output.path=third"
     )
     assert code == 0
+    again = ["--after", tmp_path / "0/out", "--set", "output.path=third", "--finished"]
+    assert tclose("verify", tmp_path / "1/run.yaml", *again)[0] == 0
     assert "release of its line" in told
     assert f"2, {certificate['earlier']['newcomers']['people']} people for the first time" in told
     assert f"people of the input {len(left['id'])}, one with 1 rows" in " ".join(told.split())

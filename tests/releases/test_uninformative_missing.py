@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from people import read, run_stages
+from strategies import drawn
 
 from tclose_spark import pipeline
 from tclose_spark.api.audit import audit
@@ -41,9 +44,9 @@ def test_the_three_readings_of_one_table() -> None:
     assert (plain["frequency l-diversity"], ours["frequency l-diversity"]) == (1.0, 0.0)
     for unchanged in ("k-anonymity", "t-closeness", "beta-likeness"):
         assert plain[unchanged] == ours[unchanged]
-    assert (plain["homogeneity"], ours["homogeneity"]) == (1, 0)  # of class c
-    assert (plain["background knowledge"], ours["background knowledge"]) == (3, 1)  # of class b
-    assert (plain["skewness"], ours["skewness"]) == (2, 1)  # b: gout from 1/6 to 1/2; c: missing from 1/2 to 1
+    assert (plain["homogeneity"], ours["homogeneity"]) == (1, 1)  # of class c, and of class a: who has a value has flu
+    assert (plain["background knowledge"], ours["background knowledge"]) == (3, 2)  # all but class c
+    assert (plain["skewness"], ours["skewness"]) == (2, 1)  # a: flu from 2/3 to 1 of known values
 
 
 def test_another_attribute_tells_of_no_missing_value() -> None:
@@ -51,7 +54,27 @@ def test_another_attribute_tells_of_no_missing_value() -> None:
     attributes = {"job": "equal", "s": {"distance": "equal", "missing": "uninformative"}}
     found = audit(table, {"q": {}}, attributes)
     (target,) = [one for one in found.attacks if one.attack == "knowing another" and one.attribute == "s"]
-    assert (target.people, target.after) == (2, 0.5)  # y has the flu and z the gout; of x nothing is known
+    assert (target.people, target.after) == (
+        2,
+        1.0,
+    )  # of known values; y has the flu and z the gout; of x nothing is known
+
+
+@drawn(40, quick=8)
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["flu", "gout", "cold", None])), min_size=1))
+def test_missing_values_dilute_no_attack(rows: list[tuple[str, str | None]]) -> None:
+    """Attacks on one attribute are those on the rows with a value, whatever rows without one are beside."""
+    known = [row for row in rows if row[1] is not None]
+    if not known:
+        return
+
+    def attacks(of: list[tuple[str, str | None]]) -> Any:
+        table = pa.table({"q": [q for q, _ in of], "s": pa.array([s for _, s in of], pa.string())})
+        settings = {"s": {"distance": "equal", "missing": "uninformative"}}
+        found = audit(table, {"q": {}}, settings, engine="local").attacks
+        return {one.attack: (one.classes, one.people, pytest.approx(one.after - one.before)) for one in found}
+
+    assert attacks(rows) == attacks(known)
 
 
 def drawn_table(seed: int, n: int = 160) -> pa.Table:

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,9 @@ def at_most_installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 
 @pytest.fixture
-def conf(tmp_path: Path) -> Callable[..., Path]:
+def conf(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """`conf(method, at_most, k)`: a run file on this process."""
+    brought.FOUND.clear()
 
     def write(method: str = "closeness_tree", at_most: Any = AT_MOST, k: int = 5) -> Path:
         pq.write_table(PEOPLE, tmp_path / "people.parquet")
@@ -71,7 +73,8 @@ def conf(tmp_path: Path) -> Callable[..., Path]:
         path.write_text(yaml.safe_dump(tree))
         return path
 
-    return write
+    yield write
+    brought.FOUND.clear()
 
 
 def classes_of(folder: Path) -> list[list[bool]]:
@@ -162,3 +165,50 @@ def test_a_broken_package_is_named_and_harms_no_other_run(
     path.write_text(path.read_text().replace("at_most:", "odd:"))
     with pytest.raises(ConfigurationError, match=f"odd is brought by broken, which .*{message}"):
         load_spec(path)
+
+
+@pytest.mark.parametrize("changed", [{"key": "t"}, {"section": "k"}, {"section": "l"}])
+def test_its_words_stand_in_no_place_of_another(
+    changed: dict[str, str], conf: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import at_most
+
+    words = replace(at_most.REQUIREMENT.words, **changed)
+    monkeypatch.setattr(at_most, "REQUIREMENT", replace(at_most.REQUIREMENT, words=words))
+    brought.FOUND.clear()
+    with pytest.raises(ConfigurationError, match="at_most: its words have the key or section"):
+        load_spec(conf())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"key": "t"}, "its judge has the key 't'; expected 'at_most'"),
+        ({"measure": "t-closeness"}, "another requirement of disease measures 't-closeness', too"),
+        ({"columns": {"emd": pa.float64(), "exact_at_most": pa.int64()}}, "measures 'emd', too"),
+    ],
+)
+def test_its_judge_measures_nothing_in_place_of_another(
+    changed: dict[str, Any],
+    message: str,
+    conf: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import at_most
+
+    made = at_most.REQUIREMENT.judge
+    judge = lambda settings, a: replace(made(settings, a), **changed)  # noqa: E731
+    monkeypatch.setattr(at_most, "REQUIREMENT", replace(at_most.REQUIREMENT, judge=judge))
+    brought.FOUND.clear()
+    assert main(["release", str(conf())]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out/public").exists()
+
+
+def test_the_certificate_names_its_package(conf: Callable[..., Path], tmp_path: Path) -> None:
+    assert main(["release", str(conf())]) == 0
+    certificate = json.loads((tmp_path / "out/public/certificate.json").read_text())
+    expected = {"kind": "requirement", "name": "at_most", "package": "at_most", "version": "1"}
+    assert certificate["brought"] == [expected]

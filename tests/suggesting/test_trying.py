@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,13 @@ import pyarrow as pa
 import pytest
 import yaml
 from columns import gathered
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import drawn
 
 from tclose_spark.api.suggest import suggest
+from tclose_spark.measures.loss.information_loss import loses_most
+from tclose_spark.stages.warnings import query_error_notes
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.suggesting.trial import trying
 from tclose_spark.suggesting.trial.changes import changes
@@ -80,7 +86,7 @@ def test_the_changes_that_are_tried() -> None:
     tree = as_equal(suggestion)
     tree["attributes"]["quasi_identifiers"]["sex"] = {"type": "categorical", "hierarchy": {"order": 4}}
     tree["attributes"]["sensitive_attributes"]["disease"]["t"] = "measure"
-    found = dict(changes(suggestion, tree))
+    found = dict(changes(suggestion, tree, {}))
     assert list(found) == ["income as ordered", "sex as sets", "t = 0.4, which protects less"]
     ordered = found["income as ordered"]["attributes"]["sensitive_attributes"]
     assert ordered["income"] == {"distance": "ordered", "t": 0.2}
@@ -93,17 +99,39 @@ def test_the_changes_that_are_tried() -> None:
     assert tree["attributes"]["sensitive_attributes"]["income"]["t"] == 0.2
 
 
-def test_fewer_quasi_identifiers_are_tried_if_there_are_more_than_two() -> None:
+@cache
+def many_quasi() -> Suggestion:
+    """A suggestion with five quasi-identifiers."""
     table = people()
     draw = np.random.default_rng(4)
     for i, name in enumerate(("race", "education", "marital_status")):
         table = table.append_column(name, pa.array(draw.choice([f"{name}{j}" for j in range(4 + i)], table.num_rows)))
-    suggestion = suggested(table, trial=False)
+    return suggested(table, trial=False)
+
+
+def test_fewer_quasi_identifiers_are_tried_if_there_are_more_than_two() -> None:
+    suggestion = many_quasi()
     assert len(suggestion.choice.quasi) == 5
-    names = [set(tree["attributes"]["quasi_identifiers"]) for _, tree in changes(suggestion, suggestion.spec)]
     every = {one.name for one in suggestion.choice.quasi}
-    assert every - {"age"} in names
-    assert {one.name for one in suggestion.choice.quasi[:2]} in names
+    for losses, worst in (({}, "age"), ({"age": 0.3, "race": 0.6, "education": 0.5}, "race")):
+        tried = [tree for _, tree in changes(suggestion, suggestion.spec, losses)]
+        names = [set(tree["attributes"]["quasi_identifiers"]) for tree in tried]
+        assert every - {worst} in names
+        assert {one.name for one in suggestion.choice.quasi[:2]} in names
+
+
+@drawn(20)
+@given(st.dictionaries(st.sampled_from(["age", "race", "education", "sex"]), st.floats(0, 1), min_size=1))
+def test_a_release_and_a_suggestion_advise_to_leave_out_the_same_column(losses: dict[str, float]) -> None:
+    raw = {"worth": {"query_error": 0.9}}
+    (note,) = query_error_notes(raw, losses)
+    worst = loses_most(losses)
+    assert f"; {worst} loses most" in note or max(losses.values()) <= 0.1
+    suggestion = many_quasi()
+    quasi = suggestion.spec["attributes"]["quasi_identifiers"]
+    (without,) = [change for change, _ in changes(suggestion, suggestion.spec, losses) if change.startswith("Without")]
+    assert without == f"Without {worst} as quasi-identifier"
+    assert worst in quasi
 
 
 def test_a_sample_is_named_and_has_whole_people(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,7 +215,7 @@ def mostly_missing(rows: int = 1000) -> pa.Table:
 def test_missing_values_that_may_be_any_are_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     table = mostly_missing()
     suggestion = suggested(table, trial=False)
-    change, tree = next(iter(changes(suggestion, suggestion.spec)))
+    change, tree = next(iter(changes(suggestion, suggestion.spec, {})))
     assert change == "date_of_death with missing: any"
     quasi = tree["attributes"]["quasi_identifiers"]
     assert [name for name, settings in quasi.items() if settings.get("missing") == "any"] == ["date_of_death"]
@@ -231,7 +231,7 @@ def test_few_missing_values_are_not(tmp_path: Path) -> None:
     table = mostly_missing()
     few = [None if i % 10 == 0 else str(DAYS[i % 600]) for i in range(table.num_rows)]
     suggestion = suggested(table.set_column(1, "date_of_death", pa.array(few)), trial=False)
-    assert not any("missing: any" in change for change, _ in changes(suggestion, suggestion.spec))
+    assert not any("missing: any" in change for change, _ in changes(suggestion, suggestion.spec, {}))
 
 
 def test_changes_that_do_not_help_are_counted() -> None:

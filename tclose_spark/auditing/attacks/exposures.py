@@ -50,7 +50,7 @@ class Exposure:
     before, after: the belief in it without and with the attack.
     size: the records of that class.
 
-    Two attacks have no worst class. Of "knowing another", before and after are mean beliefs over all rows; of
+    Two attacks have no worst class. Of "knowing another", before and after are mean beliefs over rows with a value; of
     "re-identification", mean chances to pick the record. There, about is the attribute that the adversary knows.
     """
 
@@ -74,6 +74,7 @@ class Exposure:
 class AttackColumns:
     """The attacks on one attribute as columns of the class table (a `ClassMeasure`).
 
+    `known_rows_`: records whose value is not uninformative; all figures of values are over these.
     `likeliest_name_`, `likeliest_rows_`, `likeliest_before_`: the most frequent value, its records in the class, its
         share of the table; `second_rows_`: records of the second most frequent.
     `value_gain_`, `value_before_`, `value_name_`, `value_over_`: the largest rise in belief in a value, the belief
@@ -101,7 +102,8 @@ class AttackColumns:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         text, count, share = pa.string(), pa.int64(), pa.float64()
-        names = {"likeliest_name": text, "likeliest_rows": count, "likeliest_before": share, "second_rows": count}
+        names = {"known_rows": count, "likeliest_name": text, "likeliest_rows": count, "likeliest_before": share}
+        names |= {"second_rows": count}
         for part in ("value", "group") if self.has_groups else ("value",):
             gain = {"gain": share, "before": share, "name": text, "over": pa.bool_()}
             names |= {f"{part}_{name}": kind for name, kind in gain.items()}
@@ -115,15 +117,18 @@ class AttackColumns:
         texts = pa.array(self.attribute.values, pa.string())
         none = np.zeros(len(classes.sizes))
         unknown = self.attribute.uninformative
+        table, known = attacks.informative(distance.table, histograms, unknown)
         ranked = attacks.most_frequent(histograms, unknown)
-        share = distance.table[ranked.value] / distance.table.sum()
-        arrays = [texts.take(pa.array(ranked.value)), pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
+        share = table[ranked.value] / max(table.sum(), 1)
+        likeliest = texts.take(pa.array(ranked.value))
+        arrays = [pa.array(known), likeliest, pa.array(ranked.first), pa.array(share), pa.array(ranked.second)]
         single = attacks.skewness(distance.table, histograms, unknown)
-        arrays += self._gains(single, texts.take(pa.array(single.first)), classes.sizes, none)
+        arrays += self._gains(single, texts.take(pa.array(single.first)), table, known, none)
         if self.has_groups:
             gain = attacks.similarity(distance, histograms)
             by_chance = attacks.chance_gain(self.by_chance, classes.sizes)
-            arrays += self._gains(gain, self._names(gain.first, gain.last, gain.height), classes.sizes, by_chance)
+            names = self._names(gain.first, gain.last, gain.height)
+            arrays += self._gains(gain, names, distance.table, classes.sizes, by_chance)
             arrays += self._alike(histograms)
         return arrays
 
@@ -151,15 +156,18 @@ class AttackColumns:
             [values[low] if low == high else f"{values[low]} .. {values[high]}" for low, high in ends], pa.string()
         )
 
-    def _gains(self, gain: BeliefGain, about: pa.Array, sizes: IntArray, by_chance: FloatArray) -> list[pa.Array]:
-        unit = sizes.astype(object) * int(self.attribute.distance.table.sum())
+    def _gains(
+        self, gain: BeliefGain, about: pa.Array, table: IntArray, sizes: IntArray, by_chance: FloatArray
+    ) -> list[pa.Array]:
+        """Columns of gains over these records of the table and of the classes."""
+        unit = np.maximum(sizes.astype(object) * int(table.sum()), 1)
         numerators = gain.numerators.astype(object)
         gains = (numerators / unit).astype(np.float64)
         over = (numerators * self.threshold.denominator > unit * self.threshold.numerator) & (
             gains > by_chance + ROUNDING
         )
-        through = np.concatenate([[0], np.cumsum(self.attribute.distance.table)])
-        before = (through[gain.last + 1] - through[gain.first]) / through[-1]
+        through = np.concatenate([[0], np.cumsum(table)])
+        before = (through[gain.last + 1] - through[gain.first]) / max(through[-1], 1)
         return [pa.array(gains), pa.array(before), about, pa.array(over.astype(bool))]
 
 
@@ -224,7 +232,7 @@ def measure_attacks(
     found: _Found = reduce(or_, map(pickle.loads, collect(map_batches(picked, find, PARTS))["part"].to_pylist()))
     result = [exposure for i, part in enumerate(columns) for exposure in _by_class(i, part, found)]
     if pairs:
-        result += [_knowing_another(pair, names, found, rows) for pair in pairs]
+        result += [_knowing_another(pair, names, found) for pair in pairs]
         result += [_reidentification(i, names, found, rows) for i in range(len(names))]
     return result
 
@@ -247,17 +255,18 @@ def _by_class(i: int, part: AttackColumns, found: _Found) -> Iterator[Exposure]:
         )
 
 
-def _knowing_another(pair: tuple[int, int], names: Sequence[str], found: _Found, rows: int) -> Exposure:
+def _knowing_another(pair: tuple[int, int], names: Sequence[str], found: _Found) -> Exposure:
     """What is exposed of the second attribute of a pair to an adversary who knows the first."""
     known, target = (names[i] for i in pair)
+    known_rows = max(found.sums["known", pair[1]], 1)
     return Exposure(
         attack="knowing another",
         attribute=target,
         criterion=f"an adversary who knows the class and {known} is certain of {target}",
         classes=found.sums["classes", "certain", *pair],
         people=found.sums["people", "certain", *pair],
-        before=found.sums["guessed", pair[1]] / rows,
-        after=found.sums["people", "told", *pair] / rows,
+        before=found.sums["guessed", pair[1]] / known_rows,
+        after=found.sums["people", "told", *pair] / known_rows,
         about=known,
     )
 
@@ -305,11 +314,13 @@ def _found(
     sums: Counter[tuple[Any, ...]] = Counter({("all",): len(sizes)})
     worst = {}
     for i, part in enumerate(columns):
+        known_rows = classes[part.attribute.column("known_rows")].to_numpy()
+        sums["known", i] = int(known_rows.sum())
         sums["guessed", i] = _sum(classes, part.attribute.column("likeliest_rows"))
         sums["distinct", i] = _sum(classes, part.attribute.column("distinct"))
         for name, attack in _attacks(part, classes).items():
             sums["classes", name, i] = int(np.count_nonzero(attack.exposed))
-            sums["people", name, i] = int(sizes[attack.exposed].sum())
+            sums["people", name, i] = int(known_rows[attack.exposed].sum())
             belief = [pa.array(attack.exposed), pa.array(attack.after - attack.before)]
             told = [attack.about, pa.array(attack.before), pa.array(attack.after), classes["size"]]
             worst[name, i] = greatest([*belief, *published.flatten(), *told])
@@ -361,19 +372,20 @@ def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]
     def about(measure: str) -> pa.Array:
         return classes[part.attribute.column(measure)]
 
-    size, likeliest, second = classes["size"].to_numpy(), column("likeliest_rows"), column("second_rows")
+    likeliest, second = column("likeliest_rows"), column("second_rows")
+    known = np.maximum(column("known_rows"), 1)
     found = {
         "homogeneity": _Attack(
-            exposed=likeliest == size,
+            exposed=likeliest == known,
             about=about("likeliest_name"),
             before=column("likeliest_before"),
-            after=likeliest / size,
+            after=likeliest / known,
         ),
         "background knowledge": _Attack(
-            exposed=likeliest + second == size,
+            exposed=likeliest + second == known,
             about=about("likeliest_name"),
-            before=likeliest / size,
-            after=likeliest / (size - second),
+            before=likeliest / known,
+            after=likeliest / (known - second),
         ),
         "skewness": _Attack(
             exposed=column("value_over"),
@@ -390,9 +402,9 @@ def _attacks(part: AttackColumns, classes: pa.RecordBatch) -> dict[str, _Attack]
             after=column("group_before") + column("group_gain"),
         )
         found["similarity by group"] = _Attack(
-            exposed=(column("alike_rows") == size) & (column("alike_before") < 1),
+            exposed=(column("alike_rows") == known) & (column("alike_before") < 1),
             about=about("alike_name"),
             before=column("alike_before"),
-            after=column("alike_rows") / size,
+            after=column("alike_rows") / known,
         )
     return found

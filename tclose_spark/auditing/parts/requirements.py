@@ -20,6 +20,7 @@ from tclose_spark.requirements.criterion import Criterion, Guarantee
 from tclose_spark.requirements.expectation import Expectation, expect_some_rows
 from tclose_spark.requirements.judge import JudgedAttribute
 from tclose_spark.requirements.registry import expectations_of
+from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 from tclose_spark.runfile.joint import covered
 
 
@@ -84,10 +85,17 @@ def _unprotected_notes(question: AuditQuestion) -> list[str]:
     if question.k is None and not together and not any(own.limited for own in settings.values()):
         return []
     return [
-        f"the verdict does not cover {name}: neither t, l nor beta is required of it"
+        f"the verdict does not cover {name}: {_unlimited(own)}"
         for name, own in settings.items()
         if not own.limited and name not in together
     ]
+
+
+def _unlimited(settings: SensitiveAttribute) -> str:
+    """Why the requirements of an attribute, if there are any, limit nothing."""
+    if settings.t is None and settings.l == Diversity():
+        return "neither t, l nor beta is required of it"
+    return "every class meets what is required of it (a t of 1 or more, an l of 1)"
 
 
 def _unjudged_notes(question: AuditQuestion) -> list[str]:

@@ -21,9 +21,9 @@ from tclose_spark.checks.classes.figure_histograms import (
     SizeHistogram,
 )
 from tclose_spark.checks.classes.partial_figures import BILLIONTHS, FigureRequest, Key, Loss, PartialFigures
-from tclose_spark.checks.classes.people import JudgedPeople
+from tclose_spark.checks.classes.people import MOST_ROWS, JudgedPeople
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, map_batches, select
+from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.requirements.criterion import Criterion, Guarantee, WorstClass
 from tclose_spark.requirements.judge import JudgedAttribute
@@ -44,6 +44,17 @@ class ClassesAndRows:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PeopleFigures:
+    """Figures of the people of classes.
+
+    share: the largest share that one of them has of the rows of a class. in_classes: people, once in each class.
+    """
+
+    share: Fraction
+    in_classes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ClassFigures:
     """Figures of all classes together.
 
@@ -59,6 +70,7 @@ class ClassFigures:
     histograms: of class figures, as plain values: `sizes`, and by attribute or quasi-identifier `emd`, `guess`, `gain`
         and `precision`.
     guessed: by sensitive attribute, the share of rows with the most frequent value of their class.
+    people: if they are counted.
     """
 
     rows: int
@@ -78,6 +90,16 @@ class ClassFigures:
     extremes: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     histograms: Mapping[str, Any] = field(default_factory=dict)
     guessed: Mapping[str, float] = field(default_factory=dict)
+    people: PeopleFigures | None = None
+
+    @property
+    def chance(self) -> tuple[float, float]:
+        """The chance to pick a row of a person among the rows of a class: the largest, and the mean over the rows, or
+        the people if they are counted, of each class.
+        """
+        if self.people is not None:
+            return float(self.people.share), self.classes / self.people.in_classes
+        return 1 / self.smallest, self.classes / self.rows
 
     @property
     def ncp(self) -> float:
@@ -129,7 +151,7 @@ def class_figures(
     more: additional criteria.
     people: if they are counted; k is then of people.
     """
-    request = _request(k, quasi, attributes, more_losses, more, people)
+    request = _request(k, quasi, attributes, more_losses, more, people, MOST_ROWS in schema_of(classes).names)
     parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))["part"].to_pylist()
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
@@ -171,8 +193,12 @@ def _request(
     more_losses: Sequence[Loss],
     more: Sequence[Criterion],
     people: JudgedPeople | None,
+    counted: bool = False,
 ) -> FigureRequest:
-    """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria."""
+    """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria.
+
+    counted: whether the class table counts people.
+    """
     covering = [q for q in quasi if q.measured]
     of_people = [] if people is None else people.criteria(k)
     return FigureRequest(
@@ -182,6 +208,7 @@ def _request(
         attributes=tuple(a.name for a in attributes if a.tuples is None),
         criteria=(SizeJudge(k).criterion(), *criteria_of(attributes), *of_people, *more),
         histograms=dict(_histograms(covering, attributes)),
+        people=counted,
     )
 
 
@@ -240,6 +267,7 @@ def _assemble(request: FigureRequest, total: PartialFigures, suppressed: int, mo
         },
         histograms=histograms,
         guessed={name: total.sums["guessed", name] / rows for name in request.attributes},
+        people=PeopleFigures(share=total.share, in_classes=total.sums["people",]) if request.people else None,
     )
 
 

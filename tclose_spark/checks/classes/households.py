@@ -57,7 +57,7 @@ def _count(batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema) -> Iter
             classes = ClassTally.whole(batch, len(schema) - len(COUNTED))
             tuples, first = classes.tuples, classes.values[-1].cast(pa.int64()).to_numpy()
             size = np.add.reduceat(tuples.counts, tuples.starts)
-            households = np.add.reduceat(tuples.counts * first[tuples.values], tuples.starts)
+            households = np.add.reduceat(tuples.counts * (first[tuples.values] > 0), tuples.starts)
             broken = households < k
             totals = [np.full(len(size), n) for n in (broken.sum(), size[broken].sum())]
             columns = [*classes.labels, *map(pa.array, (households, size, *totals))]

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.checks.classes.figure_histograms import BinCounts, FigureHistogram, add_bins, count_by_bin
+from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.measures.loss.coarseness import Coarsest
 from tclose_spark.requirements.criterion import Criterion, WorstClass, labels_at
 from tclose_spark.requirements.judge import measure_column
@@ -38,13 +39,14 @@ class PartialFigures:
     """Figures of some classes.
 
     sums: ("squares",) of the class sizes; ("lost", i), the i-th loss in billionths over rows; ("guessed", attribute),
-        rows with the most frequent value of their class.
+        rows with the most frequent value of their class; ("people",), people of all classes.
     counts: (classes, their rows): ("all",); by attribute, ("homogeneous",) with one value only, ("similar",) with
         similar values only, and ("unlike",) with an infinite delta; ("coarse",) by quasi-identifier with labels coarser
         than its limit; ("broken",) by criterion; and each histogram by bin.
     reached: by quasi-identifier with a limit, the coarsest label (see `Coarsest.reached`).
     worst: of each criterion.
     largest, smallest: at most EXTREMES each, in this order.
+    share: if people are counted, the largest share that one of them has of the rows of a class.
     """
 
     sums: Counter[tuple[Any, ...]]
@@ -53,6 +55,7 @@ class PartialFigures:
     worst: tuple[WorstClass, ...]
     largest: tuple[WorstClass, ...]
     smallest: tuple[WorstClass, ...]
+    share: Fraction = Fraction(0)
 
     def __add__(self, other: PartialFigures) -> PartialFigures:
         """The figures of the classes of both."""
@@ -63,6 +66,7 @@ class PartialFigures:
             worst=tuple(min(pair, key=lambda each: each.place) for pair in zip(self.worst, other.worst, strict=True)),
             largest=_first([*self.largest, *other.largest]),
             smallest=_first([*self.smallest, *other.smallest]),
+            share=max(self.share, other.share),
         )
 
 
@@ -75,6 +79,7 @@ class FigureRequest:
     limits: on the labels of quasi-identifiers, by name, with the published columns that each applies to.
     attributes: the names of the sensitive attributes.
     criteria: whose worst class is wanted.
+    people: whether people are counted.
     histograms: by measure, and by the attribute or quasi-identifier if it has one.
     """
 
@@ -84,6 +89,7 @@ class FigureRequest:
     attributes: tuple[str, ...]
     criteria: Sequence[Criterion]
     histograms: Mapping[Key, FigureHistogram]
+    people: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -94,7 +100,8 @@ class FigureRequest:
             for name in self.attributes
         ]
         of_criteria = [column for criterion in self.criteria for column in criterion.columns]
-        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria]))
+        of_people = ["people", MOST_ROWS] if self.people else []
+        return list(dict.fromkeys(["quasi_identifiers", "size", "losses", *of_attributes, *of_criteria, *of_people]))
 
     def partial(self, classes: pa.RecordBatch) -> PartialFigures:
         """The figures of some rows of the class table."""
@@ -106,6 +113,12 @@ class FigureRequest:
             sums["lost", i] = int(np.rint(loss.of(classes) * sizes * BILLIONTHS).astype(np.int64).sum())
         for name in self.attributes:
             sums["guessed", name] = int(classes[measure_column("mode", name)].to_numpy().sum())
+        share = Fraction(0)
+        if self.people:
+            sums["people",] = int(classes["people"].to_numpy().sum())
+            most = classes[MOST_ROWS].to_numpy()
+            place = int(np.argmax(most / sizes))
+            share = Fraction(int(most[place]), int(sizes[place]))
         counted: dict[Key, dict[Any, tuple[int, int]]] = {("homogeneous",): {}, ("similar",): {}, ("unlike",): {}}
         for name in self.attributes:
             distinct, similar, delta = (
@@ -132,6 +145,7 @@ class FigureRequest:
             worst=tuple(criterion.worst_class(classes, sizes, labels) for criterion in self.criteria),
             largest=self._extreme(classes, labels, -sizes),
             smallest=self._extreme(classes, labels, sizes),
+            share=share,
         )
 
     def _extreme(self, classes: pa.RecordBatch, labels: Sequence[pa.Array], rank: IntArray) -> tuple[WorstClass, ...]:

@@ -35,6 +35,7 @@ from tclose_spark.table.people import PERSON, PersonRows, whole_people
 
 MOST_UNITS = 1 << 55
 """What all people together weigh at most, so that exact numerators have 38 digits."""
+MOST_ROWS = "people_most"
 FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
 
 
@@ -43,8 +44,8 @@ class PeopleTallies:
     """The rows of a table by class, with whose they are.
 
     whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the
-        sensitive ones: the number of rows of the row's person, and 1 for the first row of a person in the class,
-        otherwise 0.
+        sensitive ones: the number of rows of the row's person; and of the first row of a person in the class, how many
+        the person has there, otherwise 0.
     labels, sensitive: how many columns there are of each, without these.
     """
 
@@ -125,7 +126,8 @@ def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, o
                 class_ = group_equal(label)[0]
                 whose, in_class = PersonRows.of(person.to_numpy(), value), group_equal([held[-2], pa.array(class_)])[0]
                 here = PersonRows.of(in_class, value)
-                counted = [coded(pa.array(column).cast(pa.string())) for column in (whose.size, here.first.astype(int))]
+                in_one = np.where(here.first, here.size, 0)
+                counted = [coded(pa.array(column).cast(pa.string())) for column in (whose.size, in_one)]
                 classes = np.bincount(whose.lead[here.first], minlength=len(class_))
                 kept = [column.filter(pc.invert(suppressed)) for column in held[: len(released)]]
                 sides = Fingerprint.of(held), Fingerprint.of(kept)
@@ -150,7 +152,7 @@ def _with_figures(tally: ClassTally, figures: Sequence[int], schema: pa.Schema) 
 class JudgedPeople:
     """What is required of the people of classes: a `ClassMeasure`.
 
-    `people`: how many there are. `people_units`: what they weigh.
+    `people`: how many there are. `people_units`: what they weigh. `people_most`: the most rows of one of them.
     Of each attribute, the columns of `JudgedAttribute` with `people_` before their names: those of distances and shares
     over people, the others over one row of each person.
 
@@ -176,7 +178,7 @@ class JudgedPeople:
     def fields(self) -> list[tuple[str, pa.DataType]]:
         """See ClassMeasure."""
         own = [(over_people(name), kind) for _, judge, _ in self._judges for name, kind in judge.fields]
-        return [("people", pa.int64()), ("people_units", pa.int64()), *own]
+        return [(name, pa.int64()) for name in ("people", "people_units", MOST_ROWS)] + own
 
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
@@ -191,10 +193,12 @@ class JudgedPeople:
             shares = Histograms.tally(tuples.owner, values, weights, groups, m)
             one_each = Histograms.tally(tuples.owner[firsts], values[firsts], tuples.counts[firsts], groups, m)
             counted.append({"weights": shares, "rows": one_each})
-        people = np.bincount(tuples.owner, weights=tuples.counts * first[entry], minlength=groups).astype(np.int64)
+        of_firsts = tuples.counts * (first[entry] > 0)
+        people = np.bincount(tuples.owner, weights=of_firsts, minlength=groups).astype(np.int64)
         return [
             pa.array(people),
             pa.array(np.add.reduceat(weights, tuples.starts)),
+            pa.array(np.maximum.reduceat(first[entry], tuples.starts)),
             *(column for i, one, judge in self._judges for column in judge.arrays(counted[i][str(one.people)])),
         ]
 

@@ -14,6 +14,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.profiles.settings import PrivacyProfile, parse_populations
 from tclose_spark.runfile.spec import Input, ReleaseSpec
+from tclose_spark.runfile.text import meant_file
 from tclose_spark.table.hierarchies.building import with_missing
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -32,11 +33,11 @@ def check_files(spec: ReleaseSpec, reads_input: bool) -> None:
     """
     problems = [*_hierarchy_problems(spec), *_population_problems(spec)]
     if reads_input and is_missing(spec.input):
-        problems.insert(0, f"input.path: {spec.input.path} does not exist")
+        problems.insert(0, f"input.path: {spec.input.path} does not exist{meant_file(spec.input.path)}")
     population = spec.privacy.population
     place = None if population is None or population.format == "table" else population.table
     if place is not None and is_missing(Input(path=place)):
-        problems.append(f"privacy.population.table: {place} does not exist")
+        problems.append(f"privacy.population.table: {place} does not exist{meant_file(place)}")
     if problems:
         raise ConfigurationError("\n".join(problems))
 

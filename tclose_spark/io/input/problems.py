@@ -12,6 +12,7 @@ from typing import Any
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import encoding_of, how_to_set_encoding
 from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.text import meant_file
 
 NANOSECONDS = (
     "a timestamp in nanoseconds, which Spark does not have; write it in microseconds (pandas: "
@@ -39,7 +40,7 @@ def of_zone(kind: Any) -> str:
 
 def missing(source: Input) -> InputError:
     """Nothing is at the path."""
-    return InputError(f"input.path: {source.path} does not exist")
+    return InputError(f"input.path: {source.path} does not exist{meant_file(source.path)}")
 
 
 def not_of_format(source: Input, what: str) -> InputError:

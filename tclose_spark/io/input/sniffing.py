@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -25,6 +26,7 @@ from tclose_spark.io.input.office_files import cells, read_by
 from tclose_spark.io.input.signatures import BZIP2, GZIP, kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
+from tclose_spark.io.input.totals import Rows, lines_below
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
 
@@ -35,11 +37,8 @@ BYTES = ("windows-1252", "windows-1250", "windows-1251", "IBM850", "MacRoman")
 STEADY, FIRST = 3, 10  # rows of one width with which a table begins, and those that count most
 BELOW_HEADER = 0.05  # of rows: what a separator is worse by if the table does not begin in the first line
 MOST_BELOW = 20  # lines below a table
-BELOW = re.compile(
-    r"(?i)^\W*((grand |sub)?totals?|sum|summe|gesamt(summe)?|insgesamt|totale|totaal|somme|suma|sources?|quellen?|"
-    r"notes?|anmerkung(en)?|stand)\b"
-)
-"""How a line below a table begins, some of whose other fields are empty."""
+LEFT_OUT = "these lines are left out"
+"""What a note says about lines that are no rows."""
 PLAIN = re.compile(Numerals().pattern)
 GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
@@ -107,6 +106,7 @@ def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Pa
         said.append(f"the table seems to begin in line {layout.above + 1}")
     if "skip_footer" in found:
         said.append(f"{found['skip_footer']} lines below it seem to be a total or notes")
+    left_out = bool(said)
     if said and not may_leave_out:
         keys = [f"input.options.{key}: {found[key]}" for key in ("skip_rows", "skip_footer") if key in found]
         what = f"{', and '.join(said)}; set {' and '.join(keys)} (0 if all lines are rows)"
@@ -114,6 +114,7 @@ def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Pa
     made = source.model_copy(update={"options": {**source.options, **found}})
     options = {key: _plain(value) for key, value in made.options.items()}
     section = {"input": {"path": source.path, "format": source.format, "options": options}}
+    said += [LEFT_OUT] if left_out else []
     what = "; ".join([f"found {', '.join(found)}", *said])
     told.get()(f"note: {file.name}: {what}. In a run file:")
     told.get()(yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)[1:-2])
@@ -220,7 +221,7 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     rows, sheets = read_by(cells, file, source)
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', True)
-    found = {} if layout is None else dict(_ends(layout, source, texts))
+    found = {} if layout is None else dict(_ends(layout, source, texts, lambda: layout.rows[1:]))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
 
 
@@ -237,7 +238,14 @@ def _found(
     if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
         told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
     last = _lines(_end_of(file, start), encoding)
-    ends = dict(_ends(layout, source, [_fields(line, layout) for line in last if line.strip()][-MOST_BELOW:]))
+    ends = dict(
+        _ends(
+            layout,
+            source,
+            [_fields(line, layout) for line in last if line.strip()][-MOST_BELOW:],
+            lambda: _all_rows(layout, file, encoding),
+        )
+    )
     yield from ends.items()
     if not option_of(source, "decimal") and not option_of(source, "thousands"):
         rows = layout.rows[1 : len(layout.rows) - int(ends.get("skip_footer", 0))]
@@ -298,23 +306,18 @@ def _fields(line: str, layout: _Layout) -> list[str]:
     return next(csv.reader([line], delimiter=layout.separator, quotechar=layout.quote), []) if is_whole else []
 
 
-def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """The lines above and below a table, if they are not given. last: some of the last lines.
-
-    A line below has another width and one text, or empty fields and begins as a total or a note does.
-    """
+def _ends(layout: _Layout, source: Input, last: Sequence[Sequence[str]], rows: Rows) -> Iterator[tuple[str, str]]:
+    """The lines above and below a table, if they are not given. last: some of the last lines. rows: of the table."""
     if layout.above and not option_of(source, "skip_rows"):
         yield "skip_rows", str(layout.above)
-    below, width = 0, len(layout.rows[0])
-    for fields in reversed([one for one in last[1:] if any(map(str.strip, one)) or not one]):
-        texts = [text for text in fields if text.strip()]
-        is_note = len(fields) != width and len(texts) == 1 and any(map(str.isalpha, texts[0]))
-        is_total = (len(fields) != width or len(texts) < width) and BELOW.match("".join(texts[:1])) is not None
-        if width < 2 or not (is_note or is_total):
-            break
-        below += 1
-    if below and not option_of(source, "skip_footer"):
+    if not option_of(source, "skip_footer") and (below := lines_below(len(layout.rows[0]), last, rows)):
         yield "skip_footer", str(below)
+
+
+def _all_rows(layout: _Layout, file: Path, encoding: str) -> Iterator[Sequence[str]]:
+    """All lines of a file as rows. The file may be longer than what is looked at."""
+    with opened_lines(file) as lines, TextIOWrapper(lines, encoding, "replace", newline="") as texts:
+        yield from csv.reader(texts, delimiter=layout.separator, quotechar=layout.quote)
 
 
 def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:

@@ -14,6 +14,7 @@ from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import Input
+from tclose_spark.runfile.text import meant_file
 
 FORMATS = get_args(Format)
 
@@ -32,7 +33,7 @@ def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Inpu
     given = {"header": "true", **options} if kind == "csv" else dict(options)
     source = Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
     if is_missing(source):
-        raise unread(InputError(f"{source.path} does not exist"), source)
+        raise unread(InputError(f"{source.path} does not exist{meant_file(source.path)}"), source)
     return source
 
 

@@ -82,16 +82,33 @@ def most_frequent(classes: Histograms, unknown: int | None = None) -> TopValues:
     return TopValues(classes.values[place], first, np.maximum.reduceat(others, classes.starts))
 
 
+def informative(table: IntArray, classes: Histograms, unknown: int | None) -> tuple[IntArray, IntArray]:
+    """(counts of the whole table, shape (m,), and records of each class, shape (groups,)) without an unknown value.
+
+    >>> flu_and_none = Histograms.dense(np.array([[1, 1], [0, 2]]))
+    >>> table, known = informative(np.array([3, 5]), flu_and_none, unknown=1)
+    >>> table.tolist(), known.tolist()
+    ([3, 0], [1, 0])
+    """
+    if unknown is None:
+        return table, classes.sizes
+    known = np.where(classes.values == unknown, 0, classes.counts)
+    kept = table.copy()
+    kept[unknown] = 0
+    return kept, np.add.reduceat(known, classes.starts)
+
+
 def skewness(table: IntArray, classes: Histograms, unknown: int | None = None) -> BeliefGain:
     """The value that gains most in each class, the lowest code of equal ones (skewness attack, Li et al. 2007, section
     3).
 
     table: counts of the whole table by code, shape (m,); a class may have values that it lacks. Values that the class
         lacks gain nothing, and the others gain something in sum, so one of these gains most.
-    unknown: a value whose gain counts as 0.
+    unknown: a value that counts for nothing, in the table and in classes. Then gains are over `informative` counts.
     """
     bound = _bound(table, classes)
-    expected = exact(np.repeat(classes.sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
+    table, sizes = informative(table, classes, unknown)
+    expected = exact(np.repeat(sizes, classes.entries_of), bound) * exact(table, bound)[classes.values]
     gains = np.where(classes.values == unknown, 0, int(table.sum()) * exact(classes.counts, bound) - expected)
     largest, place = _largest(gains, classes.starts)
     value = classes.values[place]

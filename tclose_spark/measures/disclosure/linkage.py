@@ -31,7 +31,7 @@ class Linkage:
     rows: that were linked. classes: among which the adversary looks.
     nearest: the expected share of rows whose own class is the nearest; among equally near classes, a row is drawn.
     one_to_one: the share if each raw row is assigned another released row, with the least sum of distances; None if
-        the released rows of these people are not known.
+        the released rows of these people are not known, or were not given.
     blind: the chance that a released row, drawn at random, is of the own class.
     without: rows without an own class, which are never linked.
     """
@@ -91,8 +91,9 @@ def of_numbers(values: FloatArray, low: FloatArray, high: FloatArray) -> Distanc
     >>> of_numbers(np.array([5.0]), np.array([0.0, 10.0]), np.array([10.0, 20.0]))(np.array([0])).tolist()
     [[0.5, 0.75]]
     """
-    known = [ends[np.isfinite(ends)] for ends in (low, high)]
-    span = float(known[1].max(initial=0) - known[0].min(initial=np.inf)) if len(known[0]) else 0.0
+    ends = np.concatenate([low, high])
+    ends = ends[np.isfinite(ends)]
+    span = float(ends.max() - ends.min()) if len(ends) else 0.0
 
     def distances(rows: IntArray) -> FloatArray:
         value = values[rows][:, None]

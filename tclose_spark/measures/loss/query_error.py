@@ -1,12 +1,12 @@
-"""How well a release answers counts: the relative error of queries over quasi-identifiers and a sensitive value.
+"""How well a release answers counts: the relative error of queries over quasi-identifiers and sensitive values.
 
-The raw answer is the number of rows in ranges of some quasi-identifiers with a sensitive value. The estimate from the
-release assumes that the rows of a class are uniform within their labels (LeFevre, DeWitt and Ramakrishnan 2006, section
-5; Zhang, Koudas, Srivastava and Yu 2007; Xiao and Tao 2006, section 6):
+The raw answer is the number of rows in ranges of some quasi-identifiers and of a sensitive attribute. The estimate from
+the release assumes that the rows of a class are uniform within their labels (LeFevre, DeWitt and Ramakrishnan 2006,
+section 5; Zhang, Koudas, Srivastava and Yu 2007; Xiao and Tao 2006, section 6):
 
-    estimate = sum over classes c of  n_c(v) * product over the ranges R of  |R and label| / |label|
+    estimate = sum over classes c of  n_c(V) * product over the ranges R of  |R and label| / |label|
 
-with n_c(v) the class's rows of the sensitive value v, which are published unchanged. |.| counts integers, leaves or
+with n_c(V) the class's rows of the sensitive values V, which are published unchanged. |.| counts integers, leaves or
 members; for real numbers it is a length.
 """
 
@@ -80,29 +80,38 @@ class CoveredSets:
         return shares
 
 
+Range = tuple[int, int]
+"""The lowest and the highest code."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CountQuery:
-    """How many rows are in these ranges and have this sensitive value?
+    """How many rows are in these ranges?
 
-    ranges: the lowest and the highest code, by number of the quasi-identifier.
-    attribute, value: the number of the sensitive attribute, and one of its codes.
+    ranges: by number of the quasi-identifier.
+    attribute, values: the number of the sensitive attribute, and the range of its codes.
     """
 
-    ranges: Mapping[int, tuple[int, int]]
+    ranges: Mapping[int, Range]
     attribute: int
-    value: int
+    values: Range
 
 
-Widen = Callable[[int, int, np.random.Generator], tuple[int, int]]
-"""`widen(quasi-identifier, code, draw)`: a range of codes with this one in it."""
+Widen = Callable[[int, int, np.random.Generator], Range]
+"""`widen(attribute, code, draw)`: a range of codes with this one in it."""
 
 
 def draw_queries(
-    quasi: Sequence[IntArray], sensitive: Sequence[IntArray], widen: Widen, queries: int, seed: int
+    quasi: Sequence[IntArray],
+    sensitive: Sequence[IntArray],
+    widen: Widen,
+    widen_sensitive: Widen,
+    queries: int,
+    seed: int,
 ) -> list[CountQuery]:
-    """Queries over 1 to 3 quasi-identifiers, about equally many of each, and a sensitive value. Each is drawn around a
-    row, so its answer is at least 1; a missing quasi-identifier of that row is left out. The same rows in the same
-    order give the same queries.
+    """Queries over 1 to 3 quasi-identifiers, about equally many of each, and a sensitive attribute. Each is drawn
+    around a row, so its answer is at least 1; a missing quasi-identifier of that row is left out. The same rows in the
+    same order give the same queries.
 
     quasi, sensitive: codes by attribute, shapes (rows,).
     """
@@ -112,21 +121,57 @@ def draw_queries(
         over = draw.choice(len(quasi), size=draw.integers(1, min(3, len(quasi)) + 1), replace=False)
         attribute = int(draw.integers(len(sensitive)))
         ranges = {i: widen(i, int(quasi[i][row]), draw) for i in sorted(over.tolist()) if quasi[i][row] != MISSING}
-        made.append(CountQuery(ranges=ranges, attribute=attribute, value=int(sensitive[attribute][row])))
+        values = widen_sensitive(attribute, int(sensitive[attribute][row]), draw)
+        made.append(CountQuery(ranges=ranges, attribute=attribute, values=values))
     return made
 
 
 def count(query: CountQuery, quasi: Sequence[IntArray], sensitive: Sequence[IntArray]) -> int:
     """The raw answer."""
-    return int(np.count_nonzero(_in_ranges(query, quasi) & (sensitive[query.attribute] == query.value)))
+    return int(np.count_nonzero(_in_ranges(query, quasi) & within(sensitive[query.attribute], query.values)))
+
+
+def within(codes: IntArray, between: Range) -> NDArray[np.bool_]:
+    """Whether each code is in a range, shape (codes,)."""
+    low, high = between
+    return (codes >= low) & (codes <= high)
 
 
 def _in_ranges(query: CountQuery, quasi: Sequence[IntArray]) -> NDArray[np.bool_]:
     """Whether each row is in all ranges, shape (rows,)."""
     found = np.ones(len(quasi[0]), dtype=np.bool_)
-    for i, (low, high) in query.ranges.items():
-        found &= (quasi[i] >= low) & (quasi[i] <= high)
+    for i, between in query.ranges.items():
+        found &= within(quasi[i], between)
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldValues:
+    """The rows of each class with each value of a sensitive attribute.
+
+    value, holder, rows: of each pair of a value and a class that has it, the pairs by ascending value.
+
+    >>> held = HeldValues.of(np.array([0, 0, 1]), np.array([5, 5, 2]))
+    >>> [part.tolist() for part in (held.value, held.holder, held.rows)]
+    [[2, 5], [1, 0], [1, 2]]
+    """
+
+    value: IntArray
+    holder: IntArray
+    rows: IntArray
+
+    @staticmethod
+    def of(of_row: IntArray, codes: IntArray) -> HeldValues:
+        """Of rows with these classes and codes, shapes (rows,)."""
+        classes = int(of_row.max()) + 1
+        pair, rows = np.unique(codes * classes + of_row, return_counts=True)
+        return HeldValues(value=pair // classes, holder=pair % classes, rows=rows)
+
+    def between(self, values: Range) -> slice:
+        """The pairs with values in a range."""
+        low, high = values
+        first = int(np.searchsorted(self.value, low))
+        return slice(first, int(np.searchsorted(self.value, high, side="right")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,25 +179,23 @@ class UniformRelease:
     """A release whose rows are uniform within their labels.
 
     covered: by quasi-identifier, the values that its labels cover; label: by quasi-identifier, the label of each class.
-    classes, rows: by sensitive attribute and value, the classes with rows of it, and how many.
+    held: by sensitive attribute.
     """
 
     covered: Sequence[CoveredValues]
     label: Sequence[IntArray]
-    classes: Sequence[Mapping[int, IntArray]]
-    rows: Sequence[Mapping[int, IntArray]]
+    held: Sequence[HeldValues]
 
     def estimate(self, query: CountQuery, numbers: Callable[[int, int], float]) -> float:
         """The answer estimated from the release.
 
         numbers: `numbers(quasi-identifier, code)`: a code in the units of its labels.
         """
-        here = self.classes[query.attribute].get(query.value)
-        if here is None:
-            return 0.0
-        share = self.rows[query.attribute][query.value].astype(np.float64)
+        held = self.held[query.attribute]
+        asked = held.between(query.values)
+        holder, share = held.holder[asked], held.rows[asked].astype(np.float64)
         for i, (low, high) in query.ranges.items():
-            share = share * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][here]]
+            share = share * self.covered[i].shares(numbers(i, low), numbers(i, high))[self.label[i][holder]]
         return float(share.sum())
 
 
@@ -160,13 +203,13 @@ class UniformRelease:
 class GroupedRelease:
     """A release of exact quasi-identifiers whose sensitive values are known by class only (Xiao and Tao 2006):
 
-        estimate = sum over classes c of  |rows of c in the ranges| * n_c(v) / |c|
+        estimate = sum over classes c of  |rows of c in the ranges| * n_c(V) / |c|
 
     quasi, sensitive: codes by attribute, shapes (rows,). group: of each row, 0, 1, ...
 
     >>> ages, diseases, two = np.array([20, 30, 40, 50]), np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1])
     >>> release = GroupedRelease(quasi=[ages], sensitive=[diseases], group=two)
-    >>> release.estimate(CountQuery(ranges={0: (30, 40)}, attribute=0, value=1))  # half of one, and one
+    >>> release.estimate(CountQuery(ranges={0: (30, 40)}, attribute=0, values=(1, 1)))  # half of one, and one
     1.5
     """
 
@@ -178,7 +221,8 @@ class GroupedRelease:
         """The answer estimated from the release."""
         sizes = np.bincount(self.group)
         inside = np.bincount(self.group[_in_ranges(query, self.quasi)], minlength=len(sizes))
-        holders = np.bincount(self.group[self.sensitive[query.attribute] == query.value], minlength=len(sizes))
+        having = within(self.sensitive[query.attribute], query.values)
+        holders = np.bincount(self.group[having], minlength=len(sizes))
         return float((inside * holders / sizes).sum())
 
 

@@ -39,5 +39,6 @@ class HouseholdsJudge(ReleaseJudge):
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
         """What the certificate says of households."""
-        figures["households"] = {"required": self.spec.attributes.least_households, "achieved": self.found.fewest}
+        least = self.spec.attributes.least_households
+        figures["households"] = {"required": least if least > 1 else None, "achieved": self.found.fewest}
         return ()

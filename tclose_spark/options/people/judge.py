@@ -59,12 +59,15 @@ class PeopleJudge(ReleaseJudge):
 
     def report(self, release: JudgedRelease, figures: dict[str, Any]) -> Iterable[str]:
         """The people of the input, and what classes achieve over people."""
-        smallest = release.figures.of(f"k-anonymity{OVER_PEOPLE}")
+        smallest, counted = release.figures.of(f"k-anonymity{OVER_PEOPLE}"), release.figures.people
         assert smallest is not None
+        assert counted is not None
         figures["people"] = {
             "people": sum(self.whose.sizes.values()),
             "most_rows": max(self.whose.sizes),
             "smallest_class": smallest.achieved,
+            "in_classes": counted.in_classes,
+            "largest_share": float(counted.share),
             "attributes": {a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged},
         }
         return ()

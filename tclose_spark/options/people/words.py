@@ -17,7 +17,8 @@ class PeopleWords(OptionWords):
     def certify(self, made: Certified, sections: dict[str, Any]) -> None:
         person, people = made.spec.attributes.person, made.figures["people"]
         assert person is not None
-        counted = {key: people[key] for key in ("people", "most_rows", "smallest_class")}
+        keys = ("people", "most_rows", "smallest_class", "in_classes", "largest_share")
+        counted = {key: people[key] for key in keys}
         sections["people"] = {**counted, "rows": made.rows, "rows_of_a_person": person.rows}
         sections["counts"] = COUNTS
         sections["guarantees"]["k"]["over_people"] = {"achieved": people["smallest_class"]}

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from tclose_spark.measures.loss.information_loss import loses_most
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.suggesting.judging import SuggestedColumn
@@ -20,8 +21,11 @@ Tree = dict[str, Any]
 """A run file as YAML."""
 
 
-def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
-    """(a change in words, the run file with it), the likeliest to help first."""
+def changes(draft: Draft, tree: Tree, losses: Mapping[str, float]) -> Iterator[tuple[str, Tree]]:
+    """(a change in words, the run file with it), the likeliest to help first.
+
+    losses: by quasi-identifier in the trial of the run file as it is; empty if there was no release.
+    """
     quasi, sensitive = (tree["attributes"][role] for role in ("quasi_identifiers", "sensitive_attributes"))
     for one in draft.choice.sensitive:
         settings = sensitive[one.name]
@@ -29,7 +33,7 @@ def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
             kept = {key: part for key, part in settings.items() if key not in ("hierarchy", "missing")}
             ordered = {**kept, "distance": "ordered", **({"missing": "lowest"} if one.facts.whole.missing else {})}
             yield f"{one.name} as ordered", _with(tree, "sensitive_attributes", {**sensitive, one.name: ordered})
-    for change, columns in _other_quasi(quasi, {one.name: one.facts for one in draft.choice.quasi}):
+    for change, columns in _other_quasi(quasi, {one.name: one.facts for one in draft.choice.quasi}, losses):
         yield change, _with(tree, "quasi_identifiers", columns)
     required = {name: Fraction(str(one["t"])) for name, one in sensitive.items() if one["t"] != MEASURE}
     if required and (t := 2 * max(required.values())) < 1:
@@ -37,8 +41,10 @@ def changes(draft: Draft, tree: Tree) -> Iterator[tuple[str, Tree]]:
         yield f"t = {float(t):g}, which protects less", _with(tree, "sensitive_attributes", wider)
 
 
-def _other_quasi(quasi: Tree, facts: Mapping[str, ColumnFacts]) -> Iterator[tuple[str, Tree]]:
-    """Quasi-identifiers with other settings, or fewer of them."""
+def _other_quasi(
+    quasi: Tree, facts: Mapping[str, ColumnFacts], losses: Mapping[str, float]
+) -> Iterator[tuple[str, Tree]]:
+    """Quasi-identifiers with other settings, or fewer of them. Without losses, the one with most values is left out."""
     empty = [name for name in quasi if facts[name].whole.missing >= OFTEN_MISSING * facts[name].whole.rows]
     if empty:
         yield f"{', '.join(empty)} with missing: any", quasi | {n: {**quasi[n], "missing": "any"} for n in empty}
@@ -46,7 +52,7 @@ def _other_quasi(quasi: Tree, facts: Mapping[str, ColumnFacts]) -> Iterator[tupl
         sets = {key: part for key, part in quasi[name].items() if key != "hierarchy"} | {"generalization": "set"}
         yield f"{name} as sets", {**quasi, name: sets}
     if len(quasi) > FEW_QUASI:
-        most = max(quasi, key=lambda name: facts[name].whole.distinct)
+        most = loses_most(losses) or max(quasi, key=lambda name: facts[name].whole.distinct)
         yield f"Without {most} as quasi-identifier", {name: one for name, one in quasi.items() if name != most}
     if len(quasi) > MANY_QUASI:
         half = dict(islice(quasi.items(), len(quasi) // 2))

@@ -54,7 +54,7 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
                 return (head,)
         tried = [
             (change, _carried_out(_quickly(changed), rows, folder))
-            for change, changed in islice(changes(draft, tree), MOST_CHANGES)
+            for change, changed in islice(changes(draft, tree, first.figures.get("losses", {})), MOST_CHANGES)
         ]
     except TcloseError as error:
         return (f"The trial on {rows.num_rows:,} rows failed: {error}",)

@@ -4,16 +4,15 @@ a name.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 
 from tclose_spark.errors import InputError
+from tclose_spark.runfile.text import meant
 from tclose_spark.table.columns.spark_types import MALFORMED
 from tclose_spark.table.domains import number
 
 MOST_NAMES = 30  # that a message lists
 LONGEST_NAME = 64
-NEAR = 0.7  # difflib's ratio from which a name may be what was meant
 
 
 def is_name(text: str) -> bool:
@@ -88,9 +87,7 @@ def instead_of_each(lost: Sequence[str], columns: Sequence[str], expected: Colle
 
 def _nearest(column: str, columns: Sequence[str]) -> str:
     """A question with the similar names; "" without any."""
-    lower = {name.lower(): name for name in columns}
-    similar = [lower[name] for name in difflib.get_close_matches(column.lower(), lower, n=3, cutoff=NEAR)]
-    return f"did you mean {' or '.join(repr(name) for name in similar)}?" if similar else ""
+    return meant(column, columns, most=3)
 
 
 def shown(place: int, name: str) -> str:

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import drawn
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.sniffing import completed, told
+from tclose_spark.io.input.totals import lines_below
 from tclose_spark.runfile.spec import Input
 
 HEADER = "age;sex;town;income"
@@ -185,7 +189,7 @@ def test_spaces_between_thousands_are_not_ambiguous(find: Any) -> None:
     assert find("a,b\n12 345,x\n1 234,y\n")[0] == {"decimal": ".", "thousands": " "}
 
 
-TITLED = f"Office of statistics; 2020\n\nCases;;;\n{GERMAN}Summe;;;9.999,00\nQuelle: Amt\n"
+TITLED = f"Office of statistics; 2020\n\nCases;;;\n{GERMAN}Summe;;;36.840,36\nQuelle: Amt\n"
 
 
 def test_lines_around_a_table_are_found(find: Any, tmp_path: Path) -> None:
@@ -219,4 +223,31 @@ def test_only_the_first_bytes_are_read(find: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tclose_spark.io.input.sniffing.PREFIX", 60)
     monkeypatch.setattr("tclose_spark.io.input.sniffing.TAIL", 50)
     rows = "".join(f"{i};x;y\n" for i in range(99))
-    assert find(f"a;b;c\n{rows}1,5;x;y\nTotal;;9\n")[0] == {"sep": ";", "skip_footer": "1"}
+    total = sum(range(99)) + 1.5
+    marks = {"sep": ";", "skip_footer": "1"}
+    assert find(f"a;b;c\n{rows}1,5;x;y\nTotal;;{total}\n".replace(".", ","))[0] == marks
+    assert find(f"a;b;c\n{rows}1,5;x;y\nTotal;;9\n")[0] == {"sep": ";"}
+
+
+@pytest.mark.parametrize("last", ["Note taker,c,", "Total Quality manager,7,", "Sources,x,9", "Sum,61,"])
+def test_a_last_row_that_only_looks_like_a_total_is_a_row(find: Any, last: str) -> None:
+    assert find(f"job,pay,town\nclerk,20,x\nnurse,40,y\nclerk,31,x\n{last}\n")[0] == {}
+
+
+@drawn(60)
+@given(
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 99)), min_size=3, max_size=12), st.booleans(), st.data()
+)
+def test_a_total_has_the_sums_of_the_table(rows: list[tuple[int, int]], grouped: bool, data: st.DataObject) -> None:
+    table = [[f"p{i}", str(pay), f"{cost}.5", "x"] for i, (pay, cost) in enumerate(rows)]
+    pay, cost = sum(one for one, _ in rows), sum(one + 0.5 for _, one in rows)
+    total = [
+        "Total",
+        f"{pay:,}" if grouped else str(pay),
+        data.draw(st.sampled_from(["", f"{cost}", f"$ {cost:.2f}"])),
+        "",
+    ]
+    assert lines_below(4, [*table, total], lambda: table) == 1
+    wrong = [*total[:1], str(pay + data.draw(st.sampled_from([-1, 1, 10])) + 10**9), *total[2:]]
+    assert lines_below(4, [*table, wrong], lambda: table) == 0
+    assert lines_below(4, [*table, ["Total", "", "", ""]], lambda: table) == 1
