@@ -153,7 +153,7 @@ def _number(value: str | None) -> float:
 
 def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
     """The ends of a number or an interval; NaN if missing, and infinite if it covers everything."""
-    interval = None if label is None else interval_or_none(label)
+    interval = None if label is None else loss.interval(label)
     if label is not None and loss.covers_all(label):
         return -np.inf, np.inf
     if interval is None:
