@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tclose_spark.auditing.result import LabelNote
-from tclose_spark.measures.loss.bands import read_bands, unread_numbers
+from tclose_spark.measures.loss.bands import are_marks_unsure, read_bands, unread_numbers
 from tclose_spark.measures.loss.information_loss import set_members
 from tclose_spark.measures.loss.ranges import (
     INFINITY,
@@ -54,7 +54,7 @@ class LabelFacts:
     @property
     def bands(self) -> Mapping[str, str]:
         """The labels that follow one another, as intervals; nothing if more texts are beside them."""
-        if self.of_spreadsheet or max(len(self.texts), len(self.bins)) >= MOST_TEXTS:
+        if self.sets or self.of_spreadsheet or max(len(self.texts), len(self.bins)) >= MOST_TEXTS:
             return {}
         found = read_bands(frozenset(self._worded))
         return found if len(found) >= len(self.texts - found.keys()) else {}
@@ -100,7 +100,9 @@ class LabelFacts:
     @property
     def unread(self) -> set[str]:
         """Texts that hold numbers, and are neither bands nor codes, nor look generalized."""
-        found = set() if self.bands else unread_numbers(self._worded, self.texts & self._worded)
+        if self.sets or self.bands:  # beside sets, texts are values
+            return set()
+        found = unread_numbers(self._worded, self.texts)
         return {text for text in found if not looks_generalized(text)}
 
     @property
@@ -108,7 +110,7 @@ class LabelFacts:
         """Labels that look generalized, or hold numbers, and do not show how far they reach."""
         texts = {text for text in self.texts - self.bands.keys() if not shows_nothing(text)}
         masks = {text for text in texts if looks_generalized(text)} | (texts & self.unread)
-        no_range = self.unbounded and self.span == 0
+        no_range = (self.unbounded and self.span == 0) or (not self.bands and are_marks_unsure(self.bins))
         return masks if self.numeric and not no_range else masks | self.bins | self.bands.keys()
 
     @property
@@ -119,8 +121,8 @@ class LabelFacts:
 
     @property
     def _worded(self) -> set[str]:
-        """The labels that are more than a number, an interval or a set."""
-        return {text for text in self.texts if len(set_members(text)) == 1} | self.bins
+        """The labels that are more than a number or an interval."""
+        return self.texts | self.bins
 
     @property
     def _ranges(self) -> Extent:
@@ -142,7 +144,8 @@ class LabelFacts:
         is_range = interval.low < interval.high
         if is_range:
             self.units.add(interval.unit or "year")
-        is_bin = is_range and as_interval(label) != label
+        meant = as_interval(label)
+        is_bin = meant != label and len({end.strip() for end in meant.strip("[]() ").split(",")}) == 2
         if is_bin and len(self.bins) < MOST_TEXTS:
             self.bins.add(label)
             return

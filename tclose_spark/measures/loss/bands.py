@@ -30,6 +30,7 @@ from tclose_spark.measures.loss.ranges import (
     folded,
     interval_or_none,
     is_date,
+    plain_number,
 )
 from tclose_spark.runfile.quantities import parse_quantity
 
@@ -40,23 +41,25 @@ TOKEN = re.compile(
     rf"(?P<number>{NUMBER}(?:e\+?[0-9]{{1,2}}(?![0-9a-z]))?)(?: ?(?:{FACTOR}))?"
 )
 GROUPED = {mark: re.compile(rf"[1-9][0-9]{{0,2}}(?:\{mark}[0-9]{{2,3}})*\{mark}[0-9]{{3}}") for mark in ",."}
+THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[,.][0-9]{3}")
 ASIDE = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 """What a label adds in brackets: `$1-$199 ($1-$10,399)`."""
 SQUARE = re.compile(r"(?<=[0-9])( ?[a-z]*m)[23](?![0-9a-z])")
 YEAR = re.compile("|".join(as_word(words) for words in TIMES.values() if words.startswith("year")))
 NO_RANGE = re.compile(r"[±:\u00d7*^=]|^x$")
 """What stands between two numbers that are no ends."""
-CODED = re.compile(r"[^a-z0-9]+[a-z]{1,3}$")
+CODED = re.compile(r"[\W_]+[a-z]{1,3}$")
 """What stands before the second number of a range of codes: `A00-B99`."""
-WORD = re.compile(r"[^\W\d_]+|[^\w\s.,'/-]")
 DIGIT = re.compile("[0-9]")
 CODE = re.compile(
     r"[a-z][0-9]+(?:\.[0-9a-z]+)?|(?!lt|le|gt|ge)[a-z]{2,}-?[0-9]+|[a-z]-[0-9]+|"  # E10.4, AB12, D-10115
     r"[0-9]+([-./ ])[0-9]+(?:\1[0-9]+)+|[0-9]{5}-[0-9]{4}|"  # 123-45-6789, 02138-1001
     r"[12][0-9]{3}[-/](?:0[1-9]|1[0-2])|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?|"  # 2001-02, 10:30
-    r"(?=(?:[a-z]*[0-9]+[a-z]+){2}[a-z0-9]*[0-9a-z]$)[a-z0-9]{6,}"  # 3f2a9c
+    r"[a-z]*[0-9]+(?:[a-z]+[0-9]+){2,}[a-z]*"  # 3f2a9c
 )
 """Values that hold numbers."""
+SIGNED = frozenset(" -<>=≤≥([;,/.~")
+"""What stands before a minus that is no dash."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,13 @@ class Token:
 
 @dataclass(frozen=True)
 class Parts:
-    """A label as its numbers, its words, and its text with `#` for each number.
+    """A label as its numbers, and its text without blanks and with `#` for each number.
 
     alone: the interval that the label means by itself, if known.
     """
 
     label: str
     tokens: tuple[Token, ...]
-    words: frozenset[str]
     shape: str
     alone: Interval | None
 
@@ -108,6 +110,7 @@ class Band:
     open_low: bool = False
     open_high: bool = False
     single: bool = False
+    """It has one number, which only its place can explain."""
 
 
 @lru_cache(maxsize=64)
@@ -125,7 +128,8 @@ def read_bands(labels: frozenset[str]) -> Mapping[str, str]:
     units = {one.alone.unit for one in parts if one.alone is not None} - {""}
     kinds = {token.kind for one in parts for token in one.tokens}
     shapes = {one.shape for one in pairs}
-    unlike = len(shapes) != 1 or len(kinds) != 1 or len(units) > 1
+    are_fractions = all(_is_fraction(one) for one in pairs)
+    unlike = are_fractions or _may_be_negative(pairs) or len(shapes) != 1 or len(kinds) != 1 or len(units) > 1
     if len(parts) < 2 or unlike or any(len(one.tokens) > 2 or not _may_be_range(one) for one in parts):
         return {}
     found = [chain for read in _readers(parts, kinds.pop()) if (chain := _chain(parts, read)) is not None]
@@ -156,6 +160,23 @@ def unread_numbers(labels: Collection[str], texts: Collection[str]) -> set[str]:
     return unread
 
 
+def are_marks_unsure(labels: Iterable[str]) -> bool:
+    """Whether a label alone would be read with a mark of decimals that could be one of thousands, such as 1.500, and
+    other numbers of the column have not as many places.
+
+    >>> are_marks_unsure(["500-999", "1.500-1.999"]), are_marks_unsure(["1.000-1.375", "1.500-1.999"])
+    (True, False)
+    """
+    places, is_unsure = set[int](), False
+    for label in labels:
+        text = folded(label[: LONGEST + 1])
+        for match in TOKEN.finditer(text):
+            number = plain_number(match["number"], text) if match["number"] else ""
+            places.add(len(number.partition(".")[2]))
+            is_unsure |= "." in number and THOUSANDS.fullmatch(match["number"]) is not None
+    return is_unsure and places != {3}
+
+
 def _is_value(text: str) -> bool:
     """Whether a folded text is a code, a date or a time of day."""
     return CODE.fullmatch(text) is not None or (is_date(text) and len(re.findall("[0-9]+", text)) != 2)
@@ -181,8 +202,7 @@ def _parts(label: str, is_money: bool) -> Parts:
         shape += (between.rstrip("$€£¥₹")[:-1] if negative else between) + "#"
         end = match.end()
     shape = YEAR.sub("year", shape + text[end:])
-    words = frozenset(WORD.findall(shape)) - {"#", "$", "€", "£", "¥", "₹"}
-    return Parts(label, tuple(tokens), words, re.sub(r"\s", "", shape), interval_or_none(label))
+    return Parts(label, tuple(tokens), re.sub(r"\s", "", shape), interval_or_none(label))
 
 
 def _is_sign(before: str, is_first: bool) -> bool:
@@ -191,17 +211,26 @@ def _is_sign(before: str, is_first: bool) -> bool:
     if not rest.endswith("-"):
         return False
     rest = rest[:-1]
-    return not rest.strip(" ") if is_first else bool(rest.strip(" ")) and rest[-1] in " -<>=≤≥([;,/.~"
+    return (rest[-1:] in SIGNED and bool(rest.strip(" "))) or (is_first and not rest.strip(" "))
 
 
 def _may_be_range(one: Parts) -> bool:
-    """Whether two numbers of a label may be its ends. Those of `A00-B99` are codes, those of `1/2` are a fraction."""
+    """Whether two numbers of a label may be its ends. Those of `A00-B99` are codes."""
     if len(one.tokens) < 2:
         return True
     before, between, _ = one.shape.split("#", 2)
     is_code = before[-1:].isalpha() and CODED.search(between) is not None
-    is_fraction = between == "/" and len(one.tokens[1].text) < 2
-    return not is_code and not is_fraction and NO_RANGE.search(between) is None
+    return not is_code and NO_RANGE.search(between) is None
+
+
+def _may_be_negative(pairs: Sequence[Parts]) -> bool:
+    """Whether the dash behind the word of the only label with two numbers could be a minus: `Grade-5 to 9`."""
+    return len(pairs) == 1 and pairs[0].shape.partition("#")[0].endswith("-")
+
+
+def _is_fraction(one: Parts) -> bool:
+    """Whether a label could be a fraction, such as 1/2."""
+    return one.shape == "#/#" and all(len(token.text) < 2 for token in one.tokens)
 
 
 def _readers(parts: Sequence[Parts], kind: str) -> Iterator[Callable[[Token], Number]]:
@@ -254,7 +283,7 @@ def _decimal(token: Token, mark: str) -> Number:
 
 def _chain(parts: Iterable[Parts], read: Callable[[Token], Number]) -> list[Band] | None:
     """The labels as bands in their order, with this way to read numbers; None if they do not follow one another."""
-    shared = next(one.words for one in parts if len(one.tokens) == 2)
+    shared = next(one.shape for one in parts if len(one.tokens) == 2)
     try:
         bands = [_band(one, shared, read) for one in parts]
     except (ValueError, ArithmeticError):
@@ -271,8 +300,8 @@ def _chain(parts: Iterable[Parts], read: Callable[[Token], Number]) -> list[Band
     return bands if None not in follow and 2 * sum(map(bool, follow)) > len(follow) else None
 
 
-def _band(one: Parts, shared: frozenset[str], read: Callable[[Token], Number]) -> Band:
-    """A label with its ends. single: it has one number, which only its place can explain."""
+def _band(one: Parts, shared: str, read: Callable[[Token], Number]) -> Band:
+    """A label with its ends. shared: the text of those with two numbers."""
     alone, tokens = one.alone, _multiplied(one.tokens)
     if len(tokens) == 2:
         low, high = read(tokens[0]), read(_in_full(*tokens))
@@ -285,15 +314,27 @@ def _band(one: Parts, shared: frozenset[str], read: Callable[[Token], Number]) -
             open_high=finite and alone is not None and alone.open_high,
         )
     number = read(tokens[0])
-    if alone is None:
-        return Band(one.label, number, number, single=not one.words <= shared)
+    if alone is None or alone.low == alone.high:
+        return Band(one.label, number, number, single=not _is_number(one, shared))
     if alone.low == -INFINITY:
         return Band(one.label, number, number, first=True, open_high=alone.open_high)
     if alone.high == INFINITY:
         return Band(one.label, number, number, last=True, open_low=alone.open_low)
-    if alone.low < alone.high:  # a decade
-        return Band(one.label, number, Number(str(number.value + 10), number.unit), open_high=True)
-    return Band(one.label, number, number, single=not one.words <= shared)
+    decade = Number(str(number.value + 10), number.unit)
+    return Band(one.label, number, decade, open_high=True)
+
+
+def _is_number(one: Parts, shared: str) -> bool:
+    """Whether a label with one number has no words but those behind all others: it is a value, and not an end.
+
+    Raises:
+        ValueError: if its words before the number are those of all others, which could be an end, such as `from 40`.
+    """
+    before, after = (text.strip("$€£¥₹") for text in one.shape.split("#"))
+    shared_before, _, shared_after = (text.strip("$€£¥₹") for text in shared.split("#"))
+    if before and before == shared_before:
+        raise ValueError("a value or an end")
+    return not before and after == shared_after
 
 
 def _multiplied(tokens: Sequence[Token]) -> list[Token]:

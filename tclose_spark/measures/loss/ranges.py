@@ -26,7 +26,7 @@ LONGEST = 80  # characters of a range
 PLAIN = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
 BRACKETS = re.compile(r"^([\[\](])(.*)([\[\])])$")
 OTHER_DIGIT = re.compile(r"(?![0-9])\d")
-UNSURE = re.compile(r"\s*(?:\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL)
+UNSURE = re.compile(r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL)
 """A fraction or a range, a time or a range of days: only the other labels of its column show which."""
 YEARS = re.compile(r"^\s*([12][0-9]{3})\s*([/-])\s*([0-9]{2}|[0-9]{4})\s*$")
 
@@ -105,6 +105,7 @@ MILLIONS = re.compile(r"(?<=[0-9]) ?m(?![a-z])")
 MONEY = re.compile(r"[$€£¥₹]|[0-9] ?k(?![a-z])")
 """Beside these, `m` is a million."""
 
+LETTER = r"[^\W\d_]"
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
@@ -113,8 +114,8 @@ SPELLED = re.compile(rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?
 
 
 def as_word(words: str) -> str:
-    """The form of words that no other Latin letter touches."""
-    return rf"(?:(?<![a-z])(?=[a-z])|(?![a-z]))(?:{words})(?:(?<![a-z])|(?![a-z]))"
+    """The form of words; those in Latin letters are whole ones."""
+    return rf"(?:(?<!{LETTER})(?=[a-z])|(?![a-z]))(?:{words})(?:(?<![a-z])|(?!{LETTER}))"
 
 
 TOKEN = re.compile(
@@ -361,7 +362,7 @@ def _signs(text: str) -> Signs:
         kind = token.lastgroup or "other"
         found = token[kind]
         if kind in ("number", "date", "decade"):
-            number = found if kind != "number" else _plain_number(found, text)
+            number = found if kind != "number" else plain_number(found, text)
             numbers.append(f"-{number}" if negative else number)
             factors.append(1)
             signs, negative = signs + ("d" if kind == "decade" else "n"), False
@@ -403,8 +404,12 @@ def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
         yield number if factor == 1 else f"{Decimal(number) * factor:f}"
 
 
-def _plain_number(text: str, beside: str) -> str:
-    """A number without marks of thousands, and with a point. beside: its label, whose words show the language."""
+def plain_number(text: str, beside: str) -> str:
+    """A number without marks of thousands, and with a point. beside: its label, whose words show the language.
+
+    >>> plain_number("1.500", "1.500-1.999"), plain_number("1.500", "1.500 bis 1.999")
+    ('1.500', '1500')
+    """
     if text[0] in "+i∞":
         return "inf"
     text = text.replace("'", "").replace(" ", "")
