@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pickle
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import pyarrow as pa
 
+from tclose_spark.auditing.label_facts import LabelFacts, notes_on, notes_on_values, number_of
 from tclose_spark.auditing.question import AuditQuestion
-from tclose_spark.auditing.result import LabelNote
 from tclose_spark.checks.classes.class_table import JudgedQuasi
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.tallies import tally_classes
@@ -19,121 +17,16 @@ from tclose_spark.checks.labels.vocabulary import members, vocabulary_of
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
-from tclose_spark.measures.loss.information_loss import LabelLoss, set_members
+from tclose_spark.measures.loss.information_loss import LabelLoss
 from tclose_spark.measures.loss.ranges import (
-    INFINITY,
-    as_interval,
-    is_date,
-    looks_generalized,
-    read_interval,
     shows_nothing,
 )
-from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.spark_types import is_unsupported
-from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
-MOST_TEXTS = 2_000  # labels that are not numbers, and bins, that a task sends per column
 MOST_KNOWN = 100_000  # labels that a task remembers
 MOST_SHOWN = 3  # labels in a note
-
-
-@dataclass(kw_only=True)
-class LabelFacts:
-    """Facts on the labels of one quasi-identifier.
-
-    low, high: the smallest and largest end of numbers and intervals.
-    texts: at most MOST_TEXTS of the other labels, without `*`.
-    bins: at most MOST_TEXTS of the ranges in another form than intervals, such as `50s`.
-    intervals: whether some are intervals in brackets.
-    unbounded: whether some have only one end.
-    sets: whether some are sets of values.
-    units: of time, that ranges are in; "year" if they name none.
-    dates: at most MOST_TEXTS of those that are dates.
-    reached: whether open ends reach as far as the numbers of a reference.
-    """
-
-    low: Fraction | None = None
-    high: Fraction | None = None
-    texts: set[str] = field(default_factory=set)
-    bins: set[str] = field(default_factory=set)
-    intervals: bool = False
-    unbounded: bool = False
-    sets: bool = False
-    units: set[str] = field(default_factory=set)
-    dates: set[str] = field(default_factory=set)
-    reached: bool = False
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the labels are numbers, ranges in one unit and `*`. A text among as many ranges is a value. A bin
-        among more texts is none.
-        """
-        ranges = self.low is not None and (self.intervals or not self.texts or len(self.bins) >= len(self.texts))
-        return ranges and len(self.units) < 2 and not self.of_spreadsheet
-
-    @property
-    def of_spreadsheet(self) -> bool:
-        """Whether dates are among bins: a spreadsheet reads `5-9` as one."""
-        return bool(self.dates) and any(not re.search("[0-9]-[0-9]", as_interval(one)) for one in self.bins)
-
-    @property
-    def one_text(self) -> str | None:
-        """The only label of the column, if it shows nothing."""
-        texts = self.texts if self.low is None and not self.bins else set[str]()
-        return next((text for text in texts if len(texts) == 1 and shows_nothing(text, alone=True)), None)
-
-    @property
-    def unclear(self) -> set[str]:
-        """Labels that look generalized, and do not show how far."""
-        masks = {text for text in self.texts if looks_generalized(text) and not shows_nothing(text)}
-        no_range = self.unbounded and self.span == 0
-        return masks if self.numeric and not no_range else masks | self.bins
-
-    @property
-    def span(self) -> Fraction:
-        """The range of its numbers."""
-        return Fraction(0) if self.low is None or self.high is None else self.high - self.low
-
-    def add(self, label: str) -> None:
-        """Takes in one label."""
-        if label == ROOT:
-            return
-        if is_date(label) and len(self.dates) < MOST_TEXTS:
-            self.dates.add(label)
-        try:
-            interval = read_interval(label)
-        except ValueError:
-            if len(self.texts) < MOST_TEXTS:
-                self.texts.add(label)
-            self.sets |= len(set_members(label)) > 1
-            return
-        if as_interval(label) == label:
-            self.intervals |= interval.low < interval.high
-        elif interval.low < interval.high and len(self.bins) < MOST_TEXTS:
-            self.bins.add(label)
-        if interval.low < interval.high:
-            self.units.add(interval.unit or "year")
-        ends = [end for end in (interval.low, interval.high) if abs(end) != INFINITY]
-        self.unbounded |= len(ends) < 2
-        self._extend(*ends)
-
-    def merge(self, other: LabelFacts) -> None:
-        """Takes in the facts of other labels of the same column."""
-        self._extend(*[end for end in (other.low, other.high) if end is not None])
-        for name in ("texts", "bins", "intervals", "unbounded", "sets", "units", "dates"):
-            setattr(self, name, getattr(self, name) | getattr(other, name))
-
-    def reach(self, other: LabelFacts) -> None:
-        """Open ends reach as far as these other numbers of the column."""
-        if self.unbounded and other.low is not None and other.high is not None:
-            self._extend(other.low, other.high)
-            self.reached = True
-
-    def _extend(self, *numbers: Fraction) -> None:
-        for number in numbers:
-            self.low = number if self.low is None else min(self.low, number)
-            self.high = number if self.high is None else max(self.high, number)
 
 
 def judge_labels(
@@ -178,8 +71,10 @@ def judge_labels(
                 alone=one.one_text is not None,
                 understated=one.numeric and one.unbounded and not one.reached and not declared,
                 unknown=bool(one.unclear) and not declared,
+                bands={} if declared else dict(one.bands),
+                unread=frozenset() if declared else frozenset(one.unread),
             )
-            notes += _notes_of_values(name, one) if declared else _notes(name, one)
+            notes += notes_on_values(name, one) if declared else notes_on(name, one)
         quasi.append(
             JudgedQuasi(
                 name,
@@ -212,55 +107,9 @@ def _span(name: str, bounds: Sequence[LabelFacts]) -> Fraction:
     low, high = bounds[0], bounds[-1]
     texts = low.texts | high.texts | low.bins | high.bins
     if texts or low.intervals or high.intervals:
-        what = f"texts ({_number(texts)})" if texts else "intervals"
+        what = f"texts ({number_of(texts)})" if texts else "intervals"
         raise InputError(f"quasi-identifier {name!r}: {what} are among its bounds; expected numbers")
     return Fraction(0) if low.low is None or high.high is None else high.high - low.low
-
-
-def _notes(name: str, facts: LabelFacts) -> list[str]:
-    notes: list[str] = []
-    help_ = f"its information loss is unknown; give --hierarchy {name}=FILE"
-    if facts.of_spreadsheet:
-        said = f"{name}: dates are among ranges of numbers ({_number(facts.dates)}{{}}): a spreadsheet makes them of "
-        said += f"labels such as 5-9; {help_}, or export the column as text"
-        notes.append(LabelNote.showing(said, facts.dates))
-    elif facts.unclear:
-        why = " (they are in several units of time)" if len(facts.units) > 1 else ""
-        if facts.numeric and facts.unbounded:
-            help_ += ", or a --reference with this column, whose numbers are then the other ends"
-        said = f"{name}: labels look generalized ({_number(facts.unclear)}{{}}), but do not show how far{why}: {help_}"
-        notes.append(LabelNote.showing(said, facts.unclear))
-    elif facts.numeric and facts.unbounded and not facts.reached:
-        notes.append(
-            f"{name}: some labels have only one end, such as <20 or 80+; the information loss uses the lowest or "
-            "highest number of all labels as the other, and ignores what is beyond: it is a lower bound; a --reference "
-            "with this column has the other ends"
-        )
-    if facts.one_text is not None:
-        said = f"{name}: its one text{{}} stands for values that were removed; it counts as *"
-        notes.append(LabelNote.showing(said, {facts.one_text}))
-    values = {text for text in facts.texts if not shows_nothing(text)} - facts.unclear
-    if facts.numeric and values:
-        notes.append(
-            f"{name}: there are texts among intervals ({_number(values)}); they count as values (no information lost)"
-        )
-    return notes + _notes_of_values(name, facts)
-
-
-def _notes_of_values(name: str, facts: LabelFacts) -> list[str]:
-    notes: list[str] = []
-    spellings = count_spellings({member for text in facts.texts for member in set_members(text)})
-    if spellings:
-        notes.append(
-            f"{name}: {spellings} of its labels differ from another only by case, spaces, width or Unicode form; they "
-            "count as different labels"
-        )
-    return notes
-
-
-def _number(texts: Collection[str]) -> str:
-    """How many labels these are, as far as tasks sent them."""
-    return "many" if not texts else f"{len(texts)}{' or more' if len(texts) >= MOST_TEXTS else ''}"
 
 
 def _facts(tallies: Table, columns: int) -> list[LabelFacts]:

@@ -181,7 +181,7 @@ def _number(loss: LabelLoss, value: str | None) -> float:
 
 def _ends(loss: LabelLoss, label: str | None) -> tuple[float, float]:
     """The ends of a number or an interval, as `_number` has them; NaN if missing, infinite if it covers everything."""
-    interval = None if label is None else interval_or_none(label)
+    interval = None if label is None else loss.interval(label)
     if label is not None and loss.covers_all(label):
         return -np.inf, np.inf
     if interval is None:

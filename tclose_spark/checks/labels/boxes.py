@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 
@@ -19,7 +19,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import set_members
-from tclose_spark.measures.loss.ranges import interval_or_none, looks_generalized
+from tclose_spark.measures.loss.ranges import interval_or_none
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, write_moment
 from tclose_spark.table.arrays import IntArray
@@ -45,6 +45,7 @@ class Axis:
         leaf.
     builder: of a built hierarchy, whose leaves are the values of one table only.
     everything: texts in place of `*`.
+    bands: labels that only their column explains, as intervals.
     missing_any: whether a missing label covers every value. lacking: whether every label covers a missing value.
     """
 
@@ -53,6 +54,7 @@ class Axis:
     spans: Mapping[str, Span] | None = None
     builder: HierarchyBuilder | None = None
     everything: frozenset[str] = frozenset()
+    bands: Mapping[str, str] = field(default_factory=dict)
     missing_any: bool = False
     lacking: bool = False
 
@@ -75,11 +77,11 @@ class Axis:
                 everything=everything,
             )
         if quasi.loss.numeric:
-            intervals = [one for label in published if (one := interval_or_none(label)) is not None]
-            texts = sorted(label for label in published if interval_or_none(label) is None)
+            intervals = [one for label in published if (one := quasi.loss.interval(label)) is not None]
+            texts = sorted(label for label in published if quasi.loss.interval(label) is None)
             ends = tuple(sorted({end for interval in intervals for end in (interval.low, interval.high)}))
             places = {text: ABSENT - 1 - i for i, text in enumerate(texts)}
-            return Axis(ends=ends, places=places, everything=everything)
+            return Axis(ends=ends, places=places, everything=everything, bands=quasi.loss.bands)
         values = {value for label in published for value in (set_members(label) if quasi.loss.sets else [label])}
         return Axis(places={value: code for code, value in enumerate(sorted(values))}, everything=everything)
 
@@ -117,7 +119,7 @@ class Axis:
 
     def _known(self, label: str) -> list[Span]:
         places = self.places or {}
-        interval = interval_or_none(label) if self.ends is not None else None
+        interval = interval_or_none(self.bands.get(label, label)) if self.ends is not None else None
         if interval is not None:
             return [(self._number(interval.low) + interval.open_low, self._number(interval.high) - interval.open_high)]
         if self.spans is not None:
@@ -135,16 +137,7 @@ def require_covering(
 ) -> None:
     """Raises InputError if a label does not show which values it covers. labels: by quasi-identifier."""
     for q, column in zip(joined, labels, strict=True):
-        masks = {
-            label
-            for label in column
-            if label
-            and q.name not in hierarchies
-            and q.loss.foreign
-            and not q.loss.covers_all(label)
-            and looks_generalized(label)
-            and not (q.loss.numeric and interval_or_none(label))
-        }
+        masks = {label for label in column if label and q.name not in hierarchies and q.loss.is_unclear(label)}
         if masks:
             raise InputError(
                 f"{what}: {q.name}: {len(masks)} labels do not show which values they cover; give a hierarchy"

@@ -10,10 +10,10 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tclose_spark.measures.loss.ranges import INFINITY, interval_or_none, shows_nothing
+from tclose_spark.measures.loss.ranges import INFINITY, Interval, interval_or_none, looks_generalized, shows_nothing
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
@@ -81,6 +81,8 @@ class LabelLoss:
     alone: a foreign column has one text.
     understated: ends that labels leave open lie beyond the range.
     unknown: some labels look generalized, and do not show how far.
+    bands: foreign labels that only their column explains, as intervals (see `bands`).
+    unread: foreign labels that hold numbers which nothing explains.
     """
 
     numeric: bool
@@ -93,6 +95,22 @@ class LabelLoss:
     alone: bool = False
     understated: bool = False
     unknown: bool = False
+    bands: Mapping[str, str] = field(default_factory=dict, hash=False)
+    unread: frozenset[str] = frozenset()
+
+    def in_full(self, label: str) -> str:
+        """A foreign label as the interval that its column shows; any other label as it is."""
+        return self.bands.get(label, label)
+
+    def interval(self, label: str) -> Interval | None:
+        """The interval of a numeric label; None if it is not one."""
+        return interval_or_none(self.in_full(label))
+
+    def is_unclear(self, label: str) -> bool:
+        """Whether a foreign label does not show which values it covers."""
+        if not self.foreign or self.covers_all(label) or (self.numeric and self.interval(label)):
+            return False
+        return label in self.unread or looks_generalized(label)
 
     def covers_all(self, label: str | None) -> bool:
         """Whether a label is `*`, or a text in its place, such as REDACTED."""
@@ -134,7 +152,7 @@ class LabelLoss:
             return Fraction(label is not None)
         if self.numeric:
             if self.foreign:
-                interval = interval_or_none(label)
+                interval = self.interval(label)
                 if interval is None:
                     return Fraction(0)
                 if interval.high - interval.low == 2 * INFINITY:

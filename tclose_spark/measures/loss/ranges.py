@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from unicodedata import category, combining, normalize
+from unicodedata import category, combining, decimal, normalize
 
 from tclose_spark.runfile.quantities import parse_quantity, within_floats
 
@@ -25,6 +25,9 @@ INFINITE = {"-inf": -INFINITY, "inf": INFINITY}
 LONGEST = 80  # characters of a range
 PLAIN = re.compile(r"^([\[\](])\s*([^\s,;]+)\s*[,;]\s*([^\s,;]+)\s*([\[\])])$")
 BRACKETS = re.compile(r"^([\[\](])(.*)([\[\])])$")
+OTHER_DIGIT = re.compile(r"(?![0-9])\d")
+UNSURE = re.compile(r"\s*(?:[+-]?\d+\s*/\s*\d+|\d{8}[^\dTt ].*|\d{4}-\d\d-\d\d[^\dTt ].*)", re.DOTALL)
+"""A fraction or a range, a time or a range of days: only the other labels of its column show which."""
 YEARS = re.compile(r"^\s*([12][0-9]{3})\s*([/-])\s*([0-9]{2}|[0-9]{4})\s*$")
 
 FORMS = [
@@ -76,7 +79,8 @@ SIGNS = {
     "&": rf"{AND}|but|aber|[,;]",
 }
 TIMES = {
-    "year": r"years?|yrs?|y/?o|jahre?n?|annees?|ans?|anos?|anni|anno|jaar|jaren",
+    "year": r"years?|yrs?|y/?o|(?<=[0-9])y|jahre?n?|annees?|ans?|anos?|anni|anno|jaar|jaren|rok[iu]?|roky|lata?|let|"
+    r"год[аы]?|лет",
     "month": r"months?|mos?|monate?n?|mois|mes|meses|mes[ei]|maand(?:en)?",
     "week": r"weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]",
     "day": r"days?|tage?n?|jours?|dias?|giorn[oi]",
@@ -87,9 +91,21 @@ BESIDE = (
     r"fr|percent|per cent|prozent|cm|mm|m|km|kg|g|mg|lbs?|ft|in|ml|l|mmhg|bpm|h|hrs?|hours?|min|minutes?|stunden|"
     r"persons?|people|employees|personen|j|[$€£¥₹%°:.]"
 )
-NUMBER = r"[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*"
-FACTORS = {"k|tsd|thousand|tausend|mille?|mila": 1_000, "mio|mn|million(?:s|en|es)?|millones|milioni": 1_000_000}
+NUMBER = r"(?:[0-9]+(?:[,.'][0-9]+|(?<![0-9]{4}) [0-9]{3}(?![0-9]))*|(?<![\w.,])[.,][0-9]+)"
+FACTORS = {
+    "k|tsd|thousand|tausend|mille?|mila|tys|тыс(?:яч)?|千": 10**3,
+    "mio|mn|mln|million(?:s|en|es)?|millones|milioni|млн": 10**6,
+    "bn|billion|mrd|milliard(?:s|en)?|млрд": 10**9,
+    "万|萬": 10**4,
+    "億|亿": 10**8,
+    "lakh|lac": 10**5,
+    "crore|cr": 10**7,
+}
+MILLIONS = re.compile(r"(?<=[0-9]) ?m(?![a-z])")
+MONEY = re.compile(r"[$€£¥₹]|[0-9] ?k(?![a-z])")
+"""Beside these, `m` is a million."""
 
+LETTER = r"[^\W\d_]"
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 ONES += ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
@@ -97,8 +113,9 @@ SPELLED = re.compile(rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(ONES[1:10])}))?
 """Numbers below a hundred in English words."""
 
 
-def _word(words: str) -> str:
-    return rf"(?:(?<![a-z])(?=[a-z])|(?![a-z]))(?:{words})(?:(?<![a-z])|(?![a-z]))"
+def as_word(words: str) -> str:
+    """The form of words; those in Latin letters are whole ones."""
+    return rf"(?:(?<!{LETTER})(?=[a-z])|(?![a-z]))(?:{words})(?:(?<![a-z])|(?!{LETTER}))"
 
 
 TOKEN = re.compile(
@@ -106,12 +123,12 @@ TOKEN = re.compile(
         [
             r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[t ][0-9:.]+z?)?(?![0-9]))",
             r"(?P<code>(?<![a-z0-9])[a-z](?=-?[0-9]))",
-            r"(?P<decade>[0-9]{0,14}0)(?:'?s|er)(?![a-z])",
+            r"(?P<decade>[0-9]{0,14}0)(?:'?s|er|歳?代|年代)(?![a-z])",
             rf"(?P<number>{NUMBER}|\+?(?:inf(?:inity)?(?![a-z])|∞))",
-            *(rf"(?P<s{place}>{_word(words)})" for place, words in enumerate(SIGNS.values())),
-            *(rf"(?P<{name}>{_word(words)})" for name, words in TIMES.items()),
-            *(rf"(?P<f{factor}>{_word(words)})" for words, factor in FACTORS.items()),
-            rf"(?P<beside>{_word(BESIDE)})",
+            *(rf"(?P<{name}>{as_word(words)})" for name, words in TIMES.items()),
+            *(rf"(?P<s{place}>{as_word(words)})" for place, words in enumerate(SIGNS.values())),
+            *(rf"(?P<f{factor}>{as_word(words)})" for words, factor in FACTORS.items()),
+            rf"(?P<beside>{as_word(BESIDE)})",
             r"(?P<dash>-)|(?P<word>[a-z_][\w./'-]*)|(?P<other>\S)",
         ]
     )
@@ -143,6 +160,8 @@ EMPTY = re.compile(
     r"not (?:available|stated|applicable|known|reported)|unbekannt|k\.? ?a\.?|keine angabe|alle|inconnue?|nd|"
     r"non disponible|desconocid[oa]|no disponible|sconosciut[oa]"
 )
+NO_ENDS = re.compile(r"(na|n/a|nan|null|none)(?: ?[-,;]+ ?|\.\.+| to )\1")
+"""What a tool writes between two missing ends, such as NA-NA."""
 MONTHS = (
     "jan|ene|gen|feb|fev|mar|mrz|apr|avr|abr|may|mai|mag|jun|juin|giu|jul|juil|lug|aug|aou|ago|sep|set|oct|okt|ott|"
     "nov|dec|dez|dic"
@@ -193,7 +212,7 @@ def read_interval(label: str) -> Interval:
     Raises:
         ValueError: if it is none of these, or has a number that no float holds.
     """
-    if not YEARS.match(label):
+    if not YEARS.match(label) and not UNSURE.fullmatch(label):
         try:
             number = within_floats(parse_quantity(label))
             return Interval(number, number)
@@ -207,7 +226,7 @@ def read_interval(label: str) -> Interval:
     open_low, open_high = first in "](", last in "[)"
     if low > high or (low == high and (open_low or open_high or abs(low) == INFINITY)):
         raise ValueError("an interval without numbers")
-    return Interval(low, high, open_low, open_high, "" if match[0] == label else _signs(_folded(label)).unit)
+    return Interval(low, high, open_low, open_high, "" if match[0] == label else _signs(folded(label)).unit)
 
 
 def interval_or_none(label: str) -> Interval | None:
@@ -224,7 +243,7 @@ def looks_generalized(label: str) -> bool:
     >>> [label for label in ("476**", "20-29", "Over 80 or so", "[a, b]", "*", "a-b") if looks_generalized(label)]
     ['476**', '20-29', 'Over 80 or so', '[a, b]']
     """
-    text = _folded(label[: LONGEST + 1])
+    text = folded(label[: LONGEST + 1])
     if LOOKS.match(text) or CODES.fullmatch(text):
         return True
     if VALUE.fullmatch(text):
@@ -239,9 +258,9 @@ def shows_nothing(label: str, alone: bool = False) -> bool:
     >>> [shows_nothing(text) for text in ("[REDACTED]", "***", "n/a", "Rome")], shows_nothing("n/a", alone=True)
     ([True, True, False, False], True)
     """
-    text = _folded(label[: LONGEST + 1])
+    text = folded(label[: LONGEST + 1])
     text = re.sub(r"^[\[({<]+(.+?)[\])}>]+$", r"\1", text).strip()
-    return bool(REDACTED.fullmatch(text) or (alone and EMPTY.fullmatch(text)))
+    return bool(REDACTED.fullmatch(text) or NO_ENDS.fullmatch(text) or (alone and EMPTY.fullmatch(text)))
 
 
 def _is_plain(label: str) -> bool:
@@ -260,13 +279,13 @@ def is_date(label: str) -> bool:
     >>> [is_date(label) for label in ("9-May", "Oct-14", "9. Mai", "2024-05-09", "5-9", "Mayor")]
     [True, True, True, True, False, False]
     """
-    return DATE.fullmatch(_folded(label[: LONGEST + 1])) is not None
+    return DATE.fullmatch(folded(label[: LONGEST + 1])) is not None
 
 
 @lru_cache(maxsize=1 << 14)
 def _normal(label: str) -> str | None:
     """The interval that a label means, in brackets; None if it is in none of the forms."""
-    text = _folded(label)
+    text = folded(label)
     if years := YEARS.match(text):
         return _years(*years.groups())
     if VALUE.fullmatch(text):
@@ -322,8 +341,8 @@ def _by_form(text: str) -> str | None:
     if not any(character.isdigit() or character == "∞" for character in text) and "inf" not in text:
         return None
     read = _signs(text.strip('" '))
-    if read.signs == "d":
-        return f"[{read.numbers[0]}, {int(read.numbers[0]) + 10}["
+    if re.fullmatch("d(?:[-t]d)?", read.signs):
+        return f"[{read.numbers[0]}, {int(read.numbers[-1]) + 10}["
     turned = re.sub("^n([<≤>≥])(?!n)", lambda end: end[1].translate(TURNED) + "n", read.signs)
     for signs, ends in FORMS:
         if signs.fullmatch(turned):
@@ -338,11 +357,12 @@ def _signs(text: str) -> Signs:
     factors: list[int] = []
     negative = False
     symbols = re.search("[<>≤≥⩽⩾≦≧]", text) is not None
+    text = MILLIONS.sub("mio", text) if MONEY.search(text) else text
     for token in TOKEN.finditer(text):
         kind = token.lastgroup or "other"
         found = token[kind]
         if kind in ("number", "date", "decade"):
-            number = found if kind != "number" else _plain_number(found, text)
+            number = found if kind != "number" else plain_number(found, text)
             numbers.append(f"-{number}" if negative else number)
             factors.append(1)
             signs, negative = signs + ("d" if kind == "decade" else "n"), False
@@ -355,6 +375,8 @@ def _signs(text: str) -> Signs:
             signs += list(SIGNS)[int(kind[1:])]
         elif kind in TIMES:
             units.add(kind)
+        elif found == "m":  # metres or months
+            units.add("m")
         elif kind != "beside" and not (kind == "word" and symbols):
             signs += "?"
     return Signs(
@@ -382,8 +404,12 @@ def _multiplied(numbers: list[str], factors: list[int]) -> Iterator[str]:
         yield number if factor == 1 else f"{Decimal(number) * factor:f}"
 
 
-def _plain_number(text: str, beside: str) -> str:
-    """A number without marks of thousands, and with a point. beside: its label, whose words show the language."""
+def plain_number(text: str, beside: str) -> str:
+    """A number without marks of thousands, and with a point. beside: its label, whose words show the language.
+
+    >>> plain_number("1.500", "1.500-1.999"), plain_number("1.500", "1.500 bis 1.999")
+    ('1.500', '1500')
+    """
     if text[0] in "+i∞":
         return "inf"
     text = text.replace("'", "").replace(" ", "")
@@ -397,8 +423,13 @@ def _plain_number(text: str, beside: str) -> str:
     return text.replace("," if last == "." else ".", "").replace(last, ".")
 
 
-def _folded(label: str) -> str:
-    """A label without accents, case, width, and kinds of dashes, quotes and spaces."""
+def folded(label: str) -> str:
+    """A label without accents, case, width, and kinds of dashes, quotes, spaces and digits.
+
+    >>> folded(" \u0663\u0660 \u2013\u00a0\u0663\u0669 Años")
+    '30 - 39 anos'
+    """
+    label = OTHER_DIGIT.sub(lambda digit: str(decimal(digit[0])), label)
     text = normalize("NFKD", html.unescape(label) if "&" in label else label).casefold()
     text = "".join(character for character in text if not combining(character) and category(character) != "Cf")
     return " ".join(re.sub("[\u2010-\u2015\u2212]", "-", re.sub("[\u2018\u2019\u02bc`]", "'", text)).split())

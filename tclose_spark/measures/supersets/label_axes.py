@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.loss.information_loss import LabelLoss, set_members
-from tclose_spark.measures.loss.ranges import as_interval, looks_generalized, read_interval
+from tclose_spark.measures.loss.ranges import as_interval, read_interval
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
@@ -59,7 +59,7 @@ class LabelAxis:
         if loss.sets:
             axis = _of_sets(labels, loss)
         elif loss.numeric:
-            axis = _of_numbers(labels)
+            axis = _of_numbers(labels, loss)
         else:
             axis = _of_values(labels, loss) if loss.hierarchy is None else _of_tree(labels, loss, loss.hierarchy)
         return LabelAxis(axis.low[place], axis.high[place], axis.ranks, axis.nodes, axis.write)
@@ -136,8 +136,8 @@ def _of_values(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
     return LabelAxis(low, high, len(values), nodes, lambda low, high: values[low] if low == high else ROOT)
 
 
-def _of_numbers(labels: Sequence[Label]) -> LabelAxis:
-    ends = [_ends(label) for label in labels]
+def _of_numbers(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
+    ends = [_ends(label, loss) for label in labels]
     called = dict(end for pair in ends if pair is not None for end in pair)
     numbers = sorted(called)
     rank = {end: place for place, end in enumerate(numbers)}
@@ -154,7 +154,7 @@ def _of_numbers(labels: Sequence[Label]) -> LabelAxis:
 
 def _placed(label: str, loss: LabelLoss) -> str:
     """A label; `*` for one that looks generalized to an unknown extent."""
-    return ROOT if loss.covers_all(label) or (loss.foreign and looks_generalized(label)) else label
+    return ROOT if loss.covers_all(label) or loss.is_unclear(label) else label
 
 
 def _of_sets(labels: Sequence[Label], loss: LabelLoss) -> LabelAxis:
@@ -185,11 +185,11 @@ def _stretches(labels: Sequence[Label], held: Sequence[list[int] | None], ranks:
     return low, high
 
 
-def _ends(label: Label) -> tuple[tuple[End, str], tuple[End, str]] | None:
+def _ends(label: Label, loss: LabelLoss) -> tuple[tuple[End, str], tuple[End, str]] | None:
     """Both ends of a label, and how it writes them; None of what is no number, and of bounds in the wrong order."""
     if None in label or ROOT in label:
         return None
-    texts = [str(part) for part in label]
+    texts = [loss.in_full(str(part)) for part in label]
     try:
         if len(texts) == 1:
             one = read_interval(texts[0])
