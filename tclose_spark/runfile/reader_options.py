@@ -20,7 +20,6 @@ TYPES = (
     "samplingRatio",
     "timeZone",
     "timestampFormat",
-    "timestampNTZFormat",
 )
 """Options of Spark's CSV reader that concern columns whose types it infers. Without these, all columns are text."""
 CSV = (

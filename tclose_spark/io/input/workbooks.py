@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from html import unescape
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
 
@@ -103,9 +104,9 @@ def _note_lost_cells(file: Place, sheet: str) -> None:
 
 
 def _lost_cells(file: Place, sheet: str) -> int:
-    """How many cells of a sheet hold an error, or a formula without a value; 0 in a format that is not XML."""
+    """How many cells of a sheet hold an error, or a formula without a value; 0 in a format that is not known XML."""
     ending = file.name.lower().rpartition(".")[2]
-    with file.open("rb") as content:
+    with suppress(BadZipFile, KeyError), file.open("rb") as content:
         if ending in ("xlsx", "xlsm"):
             return len(ERROR_OR_FORMULA.findall(_sheet_of_excel(ZipFile(content), sheet)))
         if ending == "ods":

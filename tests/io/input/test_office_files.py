@@ -89,6 +89,12 @@ def workbook(path: Path, *sheets: list[list[Any]]) -> Path:
     return path
 
 
+def test_a_workbook_is_known_by_its_content(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("samples") / "people.xls"
+    (tmp_path / "people.xlsx").write_bytes(source.read_bytes())
+    assert read(tmp_path / "people.xlsx") == read(source)
+
+
 @pytest.mark.parametrize("name", ["people.xls", "people.ods"])
 def test_workbooks_that_xlwt_and_odfpy_wrote(name: str) -> None:
     rows = read(Path(__file__).with_name("samples") / name)

@@ -41,7 +41,7 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         if "PARQUET_TYPE_ILLEGAL" not in str(error):
             raise
         table = _with_nanoseconds(spark, source)
-    _require_partitions_as_written(table)
+    _require_partitions_as_written(table, source)
     files = [path for file in table.inputFiles() if (path := local_path(file)) and path.is_file()]
     empty = [path for path in files if not path.stat().st_size]
     if empty:
@@ -55,13 +55,16 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
     return _with_intervals(_marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))})
 
 
-def _require_partitions_as_written(table: DataFrame) -> None:
+def _require_partitions_as_written(table: DataFrame, source: Input) -> None:
     """Raises InputError if the folders of a partition column, which Spark reads as numbers, have a text that no number
     is written as, such as 01: two texts would become one number.
     """
     numbers = {field.name for field in table.schema.fields if isinstance(field.dataType, T.NumericType)}
-    for folder in {folder for file in table.inputFiles() for folder in file.split("/")[:-1]}:
-        name, _, text = unquote(folder).partition("=")
+    root = source.path.rstrip("/")
+    paths = [unquote(file) for file in table.inputFiles()]
+    below = [path.partition(root)[2] if root in path else path for path in paths]
+    for folder in {folder for path in below for folder in path.split("/")[:-1]}:
+        name, _, text = folder.partition("=")
         if name in numbers and not AS_A_NUMBER.fullmatch(text) and text != NO_VALUE:
             raise problems.partition_of_other_numbers(name)
 
