@@ -19,7 +19,7 @@ from tclose_spark.api.errors import ends_with_command, full_disks_named, on_comm
 from tclose_spark.engine.local.needs_spark import ADVICE, NeedsSparkError
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.input.arrow_frames import is_spark
-from tclose_spark.io.input.sniffing import told
+from tclose_spark.io.input.notes import told
 from tclose_spark.io.interrupts import interruptible, run_with_timeout
 from tclose_spark.io.lineage import RunEvents
 from tclose_spark.io.local_session import LocalSession

@@ -17,6 +17,7 @@ from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
+from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.people import Household
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.quantities import LARGEST_COUNT
@@ -88,7 +89,7 @@ class AuditQuestion(Section):
     """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
-    missing_values_of: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    missing_values_of: dict[str, MissingValues] = Field(default_factory=dict)
     """By column, the codes of a run file that are read as missing."""
 
     @model_validator(mode="after")
@@ -156,7 +157,7 @@ class AuditQuestion(Section):
         return THRESHOLD if self.threshold is None else self.threshold
 
     @property
-    def missing_values(self) -> dict[str, tuple[str, ...]]:
+    def missing_values(self) -> dict[str, MissingValues]:
         """By column, the codes that are read as missing."""
         own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.quasi_identifiers, **self.sensitive_attributes}
         return {name: one.missing_values for name, one in own.items()} | self.missing_values_of

@@ -10,14 +10,17 @@ from typing import Any
 from tclose_spark.engine.protocol import Inputs, OpenedTable, Session, Table
 from tclose_spark.engine.tables import read_as_missing, rename, schema_of, session_of
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.sniffing import completed, told
+from tclose_spark.io.input.csv_options import numerals_of
+from tclose_spark.io.input.notes import note
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.states import Commit
 from tclose_spark.io.input.table_argument import source_of, unread
 from tclose_spark.io.local_session import is_local
+from tclose_spark.runfile.missing import ByColumn
 from tclose_spark.runfile.spec import FRAME, Input
 from tclose_spark.table.column_names.names import renamed
 
-NO_CODES: Mapping[str, Sequence[str]] = MappingProxyType({})
+NO_CODES: ByColumn = MappingProxyType({})
 
 
 def _inputs(session: Session) -> Inputs:
@@ -36,7 +39,7 @@ def read_table(
     source: Input,
     version: int | None = None,
     columns: Sequence[str] | None = None,
-    codes: Mapping[str, Sequence[str]] = NO_CODES,
+    codes: ByColumn = NO_CODES,
 ) -> Table:
     """The raw table with its columns under their new names. A CSV file is read as text unless `inferSchema` is set;
     options that are left open are those of `io.input.sniffing.completed`.
@@ -54,8 +57,8 @@ def read_table(
     names = list(schema_of(table).names)
     unnamed = [name for place, name in enumerate(names) if source.format == "csv" and name == f"_{place}"]
     if unnamed:
-        told.get()(f"note: {source.path} has columns without a name, which are called {', '.join(unnamed)}")
-    return read_as_missing(table, codes)
+        note(f"{source.path} has columns without a name, which are called {', '.join(unnamed)}")
+    return read_as_missing(table, _as_read(codes, source))
 
 
 def frame_table(session: Session, table: Any) -> Table:
@@ -123,7 +126,7 @@ def open_table(
     kind: str | None,
     options: Mapping[str, str],
     new_names: Mapping[str, str] = MappingProxyType({}),
-    codes: Mapping[str, Sequence[str]] = NO_CODES,
+    codes: ByColumn = NO_CODES,
 ) -> OpenedTable:
     """A table in memory, or at a path with the format `kind` (by default that of the path), checked for damaged text in
     these columns. new_names: of columns that the table has under their old names only. codes: see `read_table`.
@@ -142,7 +145,15 @@ def open_table(
             read = read_table(session, source, columns=columns)
     except InputError as error:
         raise unread(error, source) from None
-    return checked(OpenedTable(read_as_missing(read, codes), source, columns))
+    return checked(OpenedTable(read_as_missing(read, _as_read(codes, source)), source, columns))
+
+
+def _as_read(codes: ByColumn, source: Input) -> ByColumn:
+    """The codes as the values of a source are read: texts with marks of thousands are numbers without them."""
+    numerals = numerals_of(source) if source.format == "csv" else None
+    if numerals is None:
+        return codes
+    return {name: [numerals.read(code) for code in of_column] for name, of_column in codes.items()}
 
 
 def _needed(new_names: Mapping[str, str], there: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from tclose_spark.engine.protocol import Engine, How, Mapper, Session, Table, Ta
 from tclose_spark.errors import TcloseError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder
+from tclose_spark.runfile.missing import ByColumn
 
 TRIES = 3  # of work that loses executors
 MOST_JOINING = 64  # tasks that join what others found, before the caller does
@@ -65,7 +66,7 @@ def rename(table: Table, names: Sequence[str]) -> Table:
     return engine_of(table).rename(table, names)
 
 
-def read_as_missing(table: Table, codes: Mapping[str, Sequence[str]]) -> Table:
+def read_as_missing(table: Table, codes: ByColumn) -> Table:
     """The table with these codes of its columns as missing values. codes: by column; of other columns, none counts."""
     return engine_of(table).read_as_missing(table, codes) if codes else table
 

@@ -559,6 +559,12 @@ class Attributes(Section):
         return (*self.quasi_identifiers, *self.sensitive_attributes, *self.insensitive, *self.pseudonyms)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the input that have a role."""
+        beside = [one.column for one in (self.person, self.household, self.weight) if one is not None]
+        return tuple(dict.fromkeys([*self.inputs, *self.direct_identifiers, *beside]))
+
+    @property
     def beside(self) -> tuple[str, ...]:
         """The released columns that are neither generalized nor sensitive: insensitive ones, then pseudonyms."""
         return (*self.insensitive, *self.pseudonym_names.values())

@@ -20,6 +20,7 @@ from pydantic import (
     PrivateAttr,
     SerializeAsAny,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     field_validator,
     model_serializer,
@@ -35,6 +36,7 @@ from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attr
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
+from tclose_spark.runfile.reader_options import known_options
 from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
 from tclose_spark.runfile.section import Exact, Section, also, as_tuple, number_schema
@@ -83,13 +85,14 @@ class Input(Section):
     one file, which this process reads as a whole.
     """
     options: dict[str, Annotated[str, BeforeValidator(_option), WithJsonSchema(OPTION)]] = Field(default_factory=dict)
-    """Options of Spark's reader, such as `header: true`. Also `decimal`, `thousands` and `currency` (marks in numbers),
-    `skip_rows` and `skip_footer` (lines above and below the table), and a workbook's `sheet`.
+    """Options of Spark's reader, such as `header: true`, that the format has. Also `decimal`, `thousands` and
+    `currency` (marks in numbers), `skip_rows` and `skip_footer` (lines above and below the table), and `sheet` of a
+    workbook.
     """
     columns: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
     """New column names, by the names in the table. The rest of the run file uses the new names."""
     missing_values: MissingValues = ()
-    """Codes that mean missing in every quasi-identifier, sensitive and insensitive attribute."""
+    """Codes that mean missing in every column that has a role."""
 
     @property
     def is_frame(self) -> bool:
@@ -104,6 +107,11 @@ class Input(Section):
             return value
         kind = format_of_name(str(value.get("path")))
         return value if kind in (None, "parquet") else {**value, "format": kind}
+
+    @field_validator("options")
+    @classmethod
+    def _known(cls, value: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        return known_options(info.data["format"], value) if "format" in info.data else value
 
     @model_validator(mode="after")
     def _apart(self) -> Self:
@@ -625,11 +633,10 @@ class ReleaseSpec(Section):
         return {name: aggregate for name, aggregate in of.items() if aggregate is not None}
 
     @property
-    def missing_values(self) -> dict[str, tuple[str, ...]]:
+    def missing_values(self) -> dict[str, MissingValues]:
         """The codes for missing values of each column that has some."""
-        attributes, codes = self.attributes, dict[str, tuple[str, ...]]()
-        codes |= dict.fromkeys(attributes.insensitive_attributes, ())
-        codes |= attributes.missing_values
+        attributes = self.attributes
+        codes = dict.fromkeys(attributes.columns, ()) | attributes.missing_values
         for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
             codes |= {name: one.missing_values for name, one in settings.items()}
         codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}

@@ -22,6 +22,7 @@ from tclose_spark.engine.tables import (
 )
 from tclose_spark.errors import InputError
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
+from tclose_spark.runfile.missing import code_of
 from tclose_spark.suggesting.codes import NUMBERS
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
 from tclose_spark.suggesting.opening import DELTA_FORBIDS
@@ -192,7 +193,8 @@ def gather_described(opened: OpenedTable, most: int | None, k: int | None = None
     """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
     first = gather_facts(opened, most, k)
     names = schema_of(opened.table).names
-    codes = {name: list(one.codes.rows) for name, one in zip(names, first.facts, strict=True) if one.codes.rows}
+    described = zip(names, first.facts, strict=True)
+    codes = {name: [*map(code_of, one.codes.rows)] for name, one in described if one.codes.rows}
     if not codes:
         return first
     again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)

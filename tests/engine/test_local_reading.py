@@ -21,7 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from strategies import drawn
 
 from tclose_spark.engine import sources
 from tclose_spark.engine.local import parquet_files, reading
@@ -874,6 +877,93 @@ def test_a_delta_table_is_read_as_one_only(
     """Its files hold rows that were deleted."""
     spark.range(3).write.format("delta").save(f"{tmp_path}/people")
     assert "is a Delta table, whose files also hold deleted rows" in both_refuse(None, "people", kind)
+
+
+SIGNS = [
+    "",
+    " ",
+    "  x ",
+    "a&b",
+    "50%",
+    "%41",
+    "%2541",
+    "a/b",
+    "a=b",
+    "+",
+    "#",
+    "?",
+    "'",
+    '"',
+    "\\",
+    ":",
+    ".",
+    "..",
+    "~",
+]
+WORDS = ["a\nb", "é", "\u4e2d", "__HIVE_DEFAULT_PARTITION__", "null", "NULL", "None", "01", "1"]
+PARTS = st.sampled_from(SIGNS) | st.sampled_from(WORDS)
+PARTS |= st.text(st.characters(exclude_categories=["Cs", "Cc", "Cn"]), max_size=3)
+
+
+@drawn(12, quick=4)
+@given(
+    values=st.lists(st.none() | PARTS, min_size=1, max_size=8),
+    others=st.lists(st.none() | st.integers(-3, 3), min_size=8, max_size=8),
+)
+def test_values_of_partitions_are_alike(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, values: list[str | None], others: list[int | None]
+) -> None:
+    """Of a Delta table that another package than Spark wrote: Spark itself writes an empty text as missing."""
+    path = tmp_path_factory.mktemp("delta") / "people"
+    columns = {"part": pa.array(values, pa.string()), "other": pa.array(others[: len(values)], pa.int32())}
+    table = pa.table({**columns, "row": range(len(values)), "kept": columns["part"]})
+    write_deltalake(str(path), table, partition_by=["part", "other"])
+    source = Input(path=str(path), format="delta")
+    found = locally(source)
+    require_same(found, *by_spark(spark, source), in_order=False)
+    schema, rows = by_tasks(spark, source)
+    require_same(found.select(schema.names), schema, rows, in_order=False)
+    for row in found.to_pylist():  # deltalake itself loses the name of Hive
+        assert row["part"] == (None if row["kept"] == "__HIVE_DEFAULT_PARTITION__" else row["kept"])
+
+
+def test_a_missing_partition_value_in_a_folder_without_its_name_needs_spark(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "people"), pa.table({"part": ["", "a"], "row": [1, 2]}), partition_by=["part"])
+    (log,) = (tmp_path / "people/_delta_log").glob("*.json")
+    (tmp_path / "people/part=").rename(tmp_path / "people/x")
+    log.write_text(log.read_text().replace('"path":"part=/', '"path":"x/'))
+    with pytest.raises(NeedsSparkError, match="a partition that is missing or an empty text"):
+        locally(Input(path=str(tmp_path / "people"), format="delta"))
+
+
+@pytest.mark.parametrize(
+    ("folders", "lost"),
+    [(["1", "12"], ""), (["01", "1"], "01"), (["1.0", "1.00"], "1.00"), (["a", "01"], ""), (["-0", "1"], "-0")],
+)
+def test_partitions_of_parquet_that_numbers_would_change_are_refused(
+    spark: SparkSession, needs_spark: Callable[..., str], tmp_path: Path, folders: list[str], lost: str
+) -> None:
+    for place, folder in enumerate(folders):
+        (tmp_path / f"people/zip={folder}").mkdir(parents=True)
+        pq.write_table(pa.table({"row": [place]}), tmp_path / f"people/zip={folder}/a.parquet")
+    needs_spark(None, "people", "parquet")
+    source = Input(path=str(tmp_path / "people"), format="parquet")
+    if lost:
+        with pytest.raises(InputError, match="partition column 'zip' has texts that Spark reads as other numbers"):
+            read_table(spark, source)
+        return
+    rows = read_table(spark, source).toArrow().to_pylist()
+    assert {row["row"]: str(row["zip"]) for row in rows} == dict(enumerate(folders))
+
+
+def test_a_column_without_values_is_read_as_its_parquet_file(both: Both, spark: SparkSession, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [1, 2], "nothing": [None, None]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    expected = both(None, "a.parquet", "parquet")
+    for table in (frame, pl.DataFrame({"age": [1, 2], "nothing": [None, None]}), pa.Table.from_pandas(frame)):
+        found = frame_table(LocalSession(), table)
+        assert found.schema.field("nothing") == expected.schema.field("nothing")
+        require_same(found.collect(), *rows_of(as_dataframe(spark, table)))
 
 
 # --- tables in memory, and states

@@ -478,7 +478,7 @@ def text(value: Any) -> str:
 
 
 @promises(
-    "Sensitive and insensitive values are those of the input, with three exceptions.",
+    "Sensitive and insensitive values are those of the input, with four exceptions.",
     "A column's `text` options change its values.",
 )
 def test_sensitive_and_insensitive_values_are_those_of_the_input(several: Finished) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,26 @@ def test_an_empty_field_is_missing(
     )
     pipeline.release(open_run(path))
     assert read(tmp_path / "out/public/release")["disease"].isna().sum() == 10
+
+
+@promises("Reading replaces codes, labels and marks in numbers.")
+def test_values_are_those_that_are_read(
+    write_run: Callable[..., Path], open_run: Callable[..., Run], tmp_path: Path
+) -> None:
+    how = {"quasi": {"age": {"type": "numeric"}}, "sensitive": {"pay": {"t": "0.9"}}, "k": 2}
+    lines = ["age;pay", *(f"{20 + i};{['1.234,50 €', '99,00 €', 'Unknown'][i % 3]}" for i in range(12))]
+    (tmp_path / "people.csv").write_text("\n".join(lines), encoding="utf-8")
+    options = {"header": True, "sep": ";", "decimal": ",", "thousands": ".", "currency": "€"}
+    source = {"path": "people.csv", "format": "csv", "options": options, "missing_values": ["Unknown"]}
+    pipeline.release(open_run(write_run(tmp_path, None, source=source, **how)))
+    found = read(tmp_path / "out/public/release")["pay"]
+    assert Counter(found.dropna()) == {"1234.50": 4, "99.00": 4}
+    assert found.isna().sum() == 4
+    frame, labels = pd.DataFrame({"age": range(12), "pay": [1, 2, 3] * 4}), {1: "low", 2: "middle", 3: "high"}
+    frame.to_stata(tmp_path / "people.dta", write_index=False, value_labels={"pay": labels})
+    path = write_run(tmp_path / "stata", None, source={"path": str(tmp_path / "people.dta"), "format": "stata"}, **how)
+    pipeline.release(open_run(path))
+    assert Counter(read(tmp_path / "stata/out/public/release")["pay"]) == dict.fromkeys(labels.values(), 4)
 
 
 @promises("If anything fails, the run ends with exit code 1, or with 2 if the written rows")

@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
+from people import read
 
 from tclose_spark import pipeline
 from tclose_spark.auditing.question import question_from_run_file
 from tclose_spark.auditing.tables import AuditTables, open_source, opened_tables
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.engine.tables import collect
+from tclose_spark.errors import InputError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
 from tclose_spark.options.population.listed import opened_population
+from tclose_spark.runfile.loading import spec_of
 
 TABLE = pa.table(
     {
@@ -60,3 +64,55 @@ def test_the_population_is_read_alike(make_run: Make, tmp_path: Path) -> None:
     run = make_run(TABLE, **ROLES, privacy={"population": {"table": str(tmp_path / "people.parquet")}})
     with opened_population(run) as people:
         assert collect(people)["age"].to_pylist().count(None) == 2
+
+
+ROWS_OF_PEOPLE = {
+    "id": ["Unknown", "p1", "p1", "p2", "p3", "p4", "p5", "p6"],
+    "card": ["Unknown", "c1", "c1", "c2", "c3", "c4", "c5", "c6"],
+    "age": [20] * 8,
+    "disease": ["flu", "gout"] * 4,
+}
+CODED: dict[str, Any] = {
+    "quasi": {"age": {"type": "numeric"}},
+    "sensitive": {"disease": {"t": "0.9"}},
+    "k": 2,
+    "drop_others": True,
+    "method": {"name": "closeness_tree"},
+}
+
+
+@pytest.mark.parametrize("code", ["Unknown", "", None])
+@pytest.mark.parametrize("role", ["person", "household", "weight"])
+def test_a_code_of_a_person_a_household_or_a_weight_is_missing(make_run: Make, role: str, code: str | None) -> None:
+    values = [code, *["1"] * 7] if role == "weight" else [code, *ROWS_OF_PEOPLE["id"][1:]]
+    source = {"path": "people.parquet", "missing_values": ["Unknown"]}
+    run = make_run(pa.table({**ROWS_OF_PEOPLE, "id": values}), **CODED, source=source, **{role: "id"})
+    with pytest.raises(InputError, match=r"'id' .* in 1 of 8 rows"):
+        pipeline.release(run)
+
+
+def test_a_code_of_an_identifier_has_no_pseudonym(make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TCLOSE_SECRET", "a long secret of these tests")
+    source = {"path": "people.parquet", "missing_values": ["Unknown"]}
+    run = make_run(pa.table(ROWS_OF_PEOPLE), **CODED, source=source, pseudonyms={"card": {}})
+    pipeline.release(run)
+    cards = read(Path(run.public.path("release")))["card"]
+    assert cards.isna().sum() == 1
+    assert cards.nunique() == 6
+
+
+@pytest.mark.parametrize("codes", [(), ("Unknown",)])
+def test_identifiers_are_counted_without_codes(codes: tuple[str, ...]) -> None:
+    spec = spec_of(
+        {
+            "name": "x",
+            "input": {"path": "x.parquet", "missing_values": list(codes)},
+            "output": {"path": "out"},
+            "attributes": {
+                **{"quasi_identifiers": {"age": {}}, "sensitive_attributes": {"disease": {"t": 0.5}}},
+                "direct_identifiers": ["name"],
+            },
+            "privacy": {"k": 2},
+        }
+    )
+    assert spec.missing_values.get("name", ()) == codes

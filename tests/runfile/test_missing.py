@@ -1,4 +1,7 @@
-"""Codes for missing values: those of a column, and those under `input` for all columns but identifiers and weights."""
+"""Codes for missing values: those of a column, and those under `input` for every column with a role."""
+
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,9 @@ input: {path: survey.csv, format: csv, missing_values: [Unknown, 9999-12-31]}
 output: {path: build}
 attributes:
   direct_identifiers: [ssn]
-  weight: pw
+  person: id
+  household: home
+  pseudonyms: {card: {}}
   quasi_identifiers:
     age: {type: numeric, missing_values: [999, 99.0, -1]}
     sex: {}
@@ -22,18 +27,31 @@ attributes:
 privacy: {k: 5}
 """
 ALL = ("Unknown", "9999-12-31")
-CODES = {"age": (*ALL, "999", "99.0", "-1"), "sex": ALL, "wage": (*ALL, "-9", "true"), "wave": (*ALL, "9"), "mode": ALL}
+CODES: dict[str, Any] = dict.fromkeys(("ssn", "id", "home", "card", "sex", "mode"), ALL)
+CODES |= {
+    "age": (*ALL, Decimal(999), Decimal("99.0"), Decimal(-1)),
+    "wage": (*ALL, "-9", "true"),
+    "wave": (*ALL, Decimal(9)),
+}
 
 
-def test_codes_under_input_are_of_all_columns_but_identifiers_and_weights() -> None:
+def test_codes_under_input_are_of_every_column_with_a_role() -> None:
     spec = spec_of(parse_yaml(RUN_FILE, "run"))
     assert spec.missing_values == CODES
     assert question_from_run_file(spec).missing_values == CODES
+    weighed = RUN_FILE.replace("  person: id\n  household: home", "  weight: pw")
+    assert spec_of(parse_yaml(weighed, "run")).missing_values["pw"] == ALL
 
 
 def test_columns_of_an_audit_may_have_codes() -> None:
-    question = question_from_columns({"age": {"missing_values": [99]}}, {"wage": {}})
-    assert question.missing_values["age"] == ("99",)
+    question = question_from_columns({"age": {"missing_values": [99, "99"]}}, {"wage": {}})
+    assert question.missing_values["age"] == (Decimal(99), "99")
+
+
+def test_a_number_in_quotes_is_another_run() -> None:
+    quoted = spec_of(parse_yaml(RUN_FILE.replace("[9]", '["9"]'), "run"))
+    assert quoted.attributes.missing_values == {"wave": ("9",)}
+    assert quoted.fingerprint != spec_of(parse_yaml(RUN_FILE, "run")).fingerprint
 
 
 def test_codes_beside_the_roles_are_of_insensitive_attributes() -> None:

@@ -83,7 +83,7 @@ GOOD = [
     ("attributes.sensitive_attributes.disease", {"t": "measure"}),
     ("attributes.sensitive_attributes.disease", {"t": "0.15", "distance": "ordered", "order": ["low", "high"]}),
     ("attributes.sensitive_attributes.disease", {"l": {"distinct": 2}}),
-    ("input.options", {"header": True, "sep": ";", "maxColumns": 3}),
+    ("input", {"path": "a.csv", "format": "csv", "options": {"header": True, "sep": ";", "maxColumns": 3}}),
     ("output", {"public": "a", "internal": "b", "keep_linked": True}),
     ("method", {"effort": "fast"}),
     ("method", {"name": "closeness_tree", "effort": 12, "overlap": "none"}),

@@ -697,9 +697,11 @@ def test_a_table_of_the_catalog_is_no_path(load, monkeypatch):
 
 def test_options_are_texts(load):
     options = load(
-        "input.options={header: true, multiLine: false, sep: ';', maxColumns: 9, samplingRatio: 0.5}"
+        "input.options={inferSchema: true, multiLine: false, sep: ';', maxColumns: 9, samplingRatio: 0.5}"
     ).input.options
-    assert options == {"header": "true", "multiLine": "false", "sep": ";", "maxColumns": "9", "samplingRatio": "0.5"}
+    assert options == {
+        **{"inferSchema": "true", "multiLine": "false", "sep": ";", "maxColumns": "9", "samplingRatio": "0.5"}
+    }
 
 
 def test_output_is_one_folder(load):

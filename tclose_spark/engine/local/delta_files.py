@@ -25,6 +25,8 @@ FEATURES = {"timestampNtz"}
 """Reader features of tables whose files hold the rows as they are."""
 NO_CONSTANTS = (pa.types.is_timestamp, pa.types.is_floating, pa.types.is_binary)
 """Types of partition columns whose values engines may read differently."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What the folder of a partition has in place of a missing value."""
 OF_COLUMNS = ("__", "delta.columnMapping")  # metadata that change what a column holds
 
 
@@ -51,9 +53,25 @@ def read_delta(
     added = pa.table(table.get_add_actions(flatten=True))
     require_few(added.num_rows, most, source)
     for action in added.to_pylist():
-        constants = {key: pa.scalar(action[f"partition.{key}"]).cast(schema.field(key).type) for key in keys}
+        values = {key: _partition_value(action, key, schema.field(key).type, source) for key in keys}
+        constants = {key: pa.scalar(value).cast(schema.field(key).type) for key, value in values.items()}
         files.append(_opened_file(_file(folder, action["path"]), constants, schema, source))
     return schema, files
+
+
+def _partition_value(action: Mapping[str, Any], key: str, kind: pa.DataType, source: Input) -> Any:
+    """The value of a partition column in a file. Spark reads an empty text as it is, deltalake as missing; only the
+    folder of the file shows which it is.
+    """
+    value = action[f"partition.{key}"]
+    if value is not None or not pa.types.is_string(kind):
+        return value
+    folders = [unquote(unquote(folder)) for folder in action["path"].split("/")[:-1]]
+    if f"{key}={NO_VALUE}" in folders:
+        return None
+    if f"{key}=" in folders:
+        return ""
+    raise NeedsSparkError(f"input.path: {source.path} has a partition that is missing or an empty text")
 
 
 def _opened_file(file: Place, constants: Mapping[str, pa.Scalar], schema: pa.Schema, source: Input) -> ParquetFile:

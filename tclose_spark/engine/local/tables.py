@@ -21,6 +21,7 @@ from tclose_spark.engine.protocol import How, Mapper, Value
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.storage.folders import Folder, place_of
 from tclose_spark.io.storage.stores import Place, in_order
+from tclose_spark.runfile.missing import ByColumn
 from tclose_spark.table.columns.missing import pattern_of, without_codes
 from tclose_spark.table.columns.parquet import FILE, TABLE
 from tclose_spark.table.columns.spark_types import is_unsupported
@@ -60,9 +61,9 @@ class LocalEngine:
     def rename(self, table: LocalTable, names: Sequence[str]) -> LocalTable:
         return table.renamed(names)
 
-    def read_as_missing(self, table: LocalTable, codes: Mapping[str, Sequence[str]]) -> LocalTable:
-        names = [field.name for field in table.schema if codes.get(field.name) and not is_unsupported(field.type)]
-        patterns = {name: pattern_of(codes[name]) for name in names}
+    def read_as_missing(self, table: LocalTable, codes: ByColumn) -> LocalTable:
+        fields = [field for field in table.schema if codes.get(field.name) and not is_unsupported(field.type)]
+        patterns = {one.name: pattern_of(codes[one.name], pa.types.is_string(one.type)) for one in fields}
 
         def read(part: Partition) -> Iterator[pa.RecordBatch]:
             for batch in part():

@@ -23,6 +23,7 @@ from tclose_spark.io.spark.capabilities import REFUSALS, java_of
 from tclose_spark.io.storage.folders import NO_PATTERN, Folder, for_spark
 from tclose_spark.io.tables import delta, made_files
 from tclose_spark.io.tables.columns import UNREADABLE, UNSUPPORTED, quoted
+from tclose_spark.runfile.missing import ByColumn
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.columns.missing import pattern_of
 from tclose_spark.table.columns.spark_types import NAMES, TYPE
@@ -86,12 +87,13 @@ class SparkEngine:
     def rename(self, table: SparkTable, names: Sequence[str]) -> Any:
         return table.rename(names) if isinstance(table, TaskFiles) else table.toDF(*names)
 
-    def read_as_missing(self, table: SparkTable, codes: Mapping[str, Sequence[str]]) -> DataFrame:
+    def read_as_missing(self, table: SparkTable, codes: ByColumn) -> DataFrame:
         def read(field: T.StructField) -> Column:
             column = quoted(field.name)
             if not codes.get(field.name) or isinstance(field.dataType, UNSUPPORTED):
                 return column
-            coded = column.cast("string").rlike(pattern_of(codes[field.name]))
+            pattern = pattern_of(codes[field.name], isinstance(field.dataType, T.StringType))
+            coded = column.cast("string").rlike(pattern)
             return F.when(coded, None).otherwise(column).alias(field.name, metadata=field.metadata)
 
         return frame_of(table).select(*map(read, frame_of(table).schema.fields))

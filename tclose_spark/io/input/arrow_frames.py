@@ -15,6 +15,7 @@ from tclose_spark.io.input.intervals import brackets_of, interval_texts
 from tclose_spark.io.input.problems import not_of_spark, of_zone
 
 WIDER = {
+    pa.null(): pa.int32(),
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
     pa.uint32(): pa.int64(),

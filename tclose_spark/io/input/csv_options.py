@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.text_files import is_zip
@@ -46,6 +47,16 @@ class Numerals:
             return f"^{sign}{number}$"
         currency = re.escape(self.currency)
         return f"^({sign}({currency}[{BLANKS}]?)?|{currency}[{BLANKS}]?{sign}){number}([{BLANKS}]?{currency})?$"
+
+    def read(self, value: str | Decimal) -> str | Decimal:
+        """A text as Python writes the number, if it is one in this form; other values as they are.
+
+        >>> Numerals(",", ".").read("1.000"), Numerals(",", ".").read("1.5")
+        ('1000', '1.5')
+        """
+        if not isinstance(value, str) or not re.search(self.pattern, value):
+            return value
+        return value.translate(str.maketrans(self.decimal, ".", self.others))
 
 
 def numerals_of(source: Input) -> Numerals | None:

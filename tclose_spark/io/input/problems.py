@@ -98,6 +98,14 @@ def require_columns_alike(files: Mapping[str, Sequence[str]]) -> None:
             )
 
 
+def partition_of_other_numbers(column: str) -> InputError:
+    """Folders of a partition column have texts such as 01, which would become the number 1."""
+    return InputError(
+        f"input.path: partition column {column!r} has texts that Spark reads as other numbers (01 as 1, 1.0 as 1); "
+        "write it as a column in the files"
+    )
+
+
 def type_of_no_engine(file: str, column: str, kind: object) -> InputError:
     """A Parquet file has a column of a type that neither engine reads, even if the column is left out."""
     return InputError(f"{file} has column {column!r} of a type that Spark cannot read, {kind}; write it as another")

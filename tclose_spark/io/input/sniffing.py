@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import csv
 import re
-import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
@@ -22,11 +20,14 @@ import yaml
 
 from tclose_spark.errors import InputError
 from tclose_spark.io.input.csv_options import CURRENCIES, THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
-from tclose_spark.io.input.office_files import cells, read_by
+from tclose_spark.io.input.notes import note, note_zones
+from tclose_spark.io.input.notes import told as told
+from tclose_spark.io.input.office_files import read_by
 from tclose_spark.io.input.signatures import BZIP2, GZIP, kind_seen, wide_encoding
 from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.input.totals import Rows, lines_below
+from tclose_spark.io.input.workbooks import cells, has_names
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
 
@@ -43,26 +44,23 @@ PLAIN = re.compile(Numerals().pattern)
 GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
-ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
 ODD = re.compile(
     "[a-zß-öø-ÿ][A-ZÀ-ÖØ-ÞŠŸŽŒ]|[\x80-\u03ff]{4}|[\u0400-\u04ff][^\u0400-\u04ff]|[^\u0400-\u04ff][\u0400-\u04ff]"
 )
 """What no word has: capitals after small letters, four letters with accents in a row, letters of two scripts."""
 
-told: ContextVar[Callable[[str], object]] = ContextVar("told", default=warnings.warn)
-"""Takes the lines about what was found."""
-
 
 @dataclass(frozen=True)
 class _Layout:
-    """A table in lines. above: lines before it. rows: from its first line on, those of its width. quality: for
-    comparison.
+    """A table in lines. above: lines before it. before: the fields of the last of these that is not blank. rows: from
+    its first line on, those of its width. quality: for comparison.
     """
 
     separator: str
     quote: str
     above: int
+    before: Sequence[str]
     rows: Sequence[Sequence[str]]
     quality: tuple[float, bool, int]
 
@@ -93,6 +91,7 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     end = len(lines) - 1 if len(start) == PREFIX else held[-below] if 0 < below <= len(held) else len(lines)
     layout = _layout(lines[: min(end, LINES)], source)
     if layout is not None:
+        _require_header(layout, file, source, names)
         found |= dict(_found(layout, file, start, encoding, source, names))
     return _told(source, layout, found, file, may_leave_out)
 
@@ -116,7 +115,7 @@ def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Pa
     section = {"input": {"path": source.path, "format": source.format, "options": options}}
     said += [LEFT_OUT] if left_out else []
     what = "; ".join([f"found {', '.join(found)}", *said])
-    told.get()(f"note: {file.name}: {what}. In a run file:")
+    note(f"{file.name}: {what}. In a run file:")
     told.get()(yaml.safe_dump(section, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)[1:-2])
     return made
 
@@ -204,7 +203,7 @@ def _layout_of(
     least = 2 if has_header and width > 2 else 1
     steady = [set(widths[place : place + STEADY]) == {width} for place in range(len(rows))]
     steady[:1] = [(has_header and widths[0] == width) or steady[0]] if rows else []
-    filled = [len(list(filter(str.strip, fields))) >= least for _, fields in rows]
+    filled = [len(list(filter(str.strip, fields))) >= least and not _names_separator(fields) for _, fields in rows]
     begin = next((place for place, both in enumerate(zip(steady, filled, strict=True)) if all(both)), None)
     if begin is None:
         return None
@@ -213,14 +212,58 @@ def _layout_of(
     first = widths[begin:last][:FIRST]
     share = min(len(held) / (last - begin), first.count(width) / len(first)) - (BELOW_HEADER if begin else 0)
     are_names = not any(NUMERAL.fullmatch(text.strip()) for text in held[0])
-    return _Layout(separator, quote, rows[begin][0] if begin else 0, held, (share, are_names, width))
+    above, before = (rows[begin][0], rows[begin - 1][1]) if begin else (0, ())
+    return _Layout(separator, quote, above, before, held, (share, are_names, width))
+
+
+def _names_separator(fields: Sequence[str]) -> bool:
+    """Whether a line is `sep=;`, which Excel reads above a table, whatever separates its fields."""
+    texts = [text.strip() for text in fields if text.strip()]
+    return len(texts) == 1 and re.fullmatch(r"sep=.?", texts[0]) is not None
+
+
+def _require_header(layout: _Layout, file: Path, source: Input, names: Collection[str]) -> None:
+    """Raises InputError if the line above the table seems to be its header, with fewer or more names than the rows have
+    fields. The first row would be taken for the header.
+    """
+    before, width = layout.before, len(layout.rows[0])
+    has_header = option_of(source, "header").lower() == "true" or not {*names}.isdisjoint(before)
+    if not has_header or option_of(source, "skip_rows") or len(before) in (0, width) or _names_separator(before):
+        return
+    filled = [text for text in before if text.strip()]
+    if {*names}.isdisjoint(before) and _is_title(len(filled), layout.rows):
+        return
+    raise InputError(
+        f"input.path: the header of {file.name} and its rows differ in length: {len(before)} and {width} fields; give "
+        f"each column one name (in R: row.names = FALSE), or set input.options.skip_rows: {layout.above}"
+    )
+
+
+def _is_title(texts: int, rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a line with some texts is a title above a table with these rows, and not its header."""
+    first = rows[0]
+    if texts < 2:
+        return _is_header(rows) or not _is_number(first[0])
+    return _is_header(rows) or (abs(texts - len(first)) > 1 and not any(map(_is_number, first)))
+
+
+def _is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has the names of the others: it has no numbers, and a column below it mostly has."""
+    first, *others = rows
+    if any(map(_is_number, first)):
+        return False
+    return any(2 * sum(map(_is_number, column)) > len(column) for column in zip(*others, strict=True))
+
+
+def _is_number(text: str) -> bool:
+    return NUMERAL.fullmatch(text.strip()) is not None
 
 
 def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     """The table in a sheet, and the options of a workbook that are not given."""
     rows, sheets = read_by(cells, file, source)
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
-    layout = _layout_of([*enumerate(texts)], ",", '"', True)
+    layout = _layout_of([*enumerate(texts)], ",", '"', has_names(source))
     found = {} if layout is None else dict(_ends(layout, source, texts, lambda: layout.rows[1:]))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
 
@@ -235,8 +278,7 @@ def _found(
         yield "sep", layout.separator
     if layout.quote != '"' and not option_of(source, "quote"):
         yield "quote", layout.quote
-    if any(ZONED.fullmatch(text.strip()) for fields in layout.rows for text in fields):
-        told.get()(f"note: {file.name} has times with a zone, which a release shows in UTC and without a zone")
+    note_zones(file.name, (text for fields in layout.rows for text in fields))
     last = _lines(_end_of(file, start), encoding)
     ends = dict(
         _ends(
@@ -271,8 +313,8 @@ def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source:
         columns = [[text.replace(currency, "") for text in column] for column in columns]
     numerals = _numerals(columns, separator)
     if numerals is None:
-        told.get()(
-            f"note: {file.name} has numbers with commas before three digits, which are read as text; set "
+        note(
+            f"{file.name} has numbers with commas before three digits, which are read as text; set "
             "input.options.thousands or decimal"
         )
     elif numerals != Numerals():
@@ -280,8 +322,8 @@ def _marks(columns: Sequence[Sequence[str]], separator: str, file: Path, source:
         if numerals.thousands:
             yield "thousands", numerals.thousands
     elif any(map(_are_grouped, columns)):
-        told.get()(
-            f"note: {file.name} has whole numbers and numbers with points before three digits, which are read as "
+        note(
+            f"{file.name} has whole numbers and numbers with points before three digits, which are read as "
             "decimals; if these are thousands, set input.options: {decimal: ',', thousands: .}, else decimal: ."
         )
 

@@ -13,6 +13,7 @@ from tclose_spark.io.input.files import is_missing
 from tclose_spark.io.tables.delta_log import LOGS
 from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.loading import resolve
+from tclose_spark.runfile.reader_options import known_options
 from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.text import meant_file
 
@@ -24,13 +25,17 @@ def source_of(path: str, format: str | None, options: Mapping[str, str]) -> Inpu
     denies it.
 
     Raises:
-        ConfigurationError: naming the wrong option.
+        ConfigurationError: naming the wrong option, or an option that the format does not have.
         InputError: if it does not exist.
     """
     kind: Any = format or guess_format(path)
     if kind not in FORMATS:
         raise ConfigurationError(f"--format {kind}: expected {', '.join(FORMATS)}")
-    given = {"header": "true", **options} if kind == "csv" else dict(options)
+    try:
+        known = known_options(kind, options)
+    except ValueError as error:
+        raise ConfigurationError(f"--option {error}") from None
+    given = {"header": "true", **known} if kind == "csv" else known
     source = Input(path=path if kind == "table" else resolve(path, "TABLE", Path.cwd()), format=kind, options=given)
     if is_missing(source):
         raise unread(InputError(f"{source.path} does not exist{meant_file(source.path)}"), source)

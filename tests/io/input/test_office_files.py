@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,16 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import drawn
 
 from tclose_spark.engine import sources
 from tclose_spark.engine.local import reading
 from tclose_spark.engine.tables import collect
 from tclose_spark.errors import ConfigurationError, InputError
-from tclose_spark.io.input.sniffing import completed, told
+from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.table_argument import source_of
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.spec import Input
@@ -84,6 +89,12 @@ def workbook(path: Path, *sheets: list[list[Any]]) -> Path:
     return path
 
 
+def test_a_workbook_is_known_by_its_content(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("samples") / "people.xls"
+    (tmp_path / "people.xlsx").write_bytes(source.read_bytes())
+    assert read(tmp_path / "people.xlsx") == read(source)
+
+
 @pytest.mark.parametrize("name", ["people.xls", "people.ods"])
 def test_workbooks_that_xlwt_and_odfpy_wrote(name: str) -> None:
     rows = read(Path(__file__).with_name("samples") / name)
@@ -118,10 +129,146 @@ def test_a_sheet_with_titles_and_totals(tmp_path: Path) -> None:
     ]
 
 
-def test_a_sheet_that_is_not_there_is_named(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "a.xlsx", [["a"], [1]])
-    with pytest.raises(InputError, match="has no such sheet; it has year 0"):
-        read(path, sheet="2020")
+@pytest.mark.parametrize(("asked", "hint"), [("Sick 2020", "; did you mean 'Sick 2021'?"), ("2020", "")])
+def test_a_sheet_that_is_not_there_shows_no_names_but_an_alike_one(tmp_path: Path, asked: str, hint: str) -> None:
+    book = openpyxl.Workbook()
+    for name in ("Hans Meier", "Sick 2021"):
+        book.create_sheet(name)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(InputError) as found:
+        read(tmp_path / "a.xlsx", sheet=asked)
+    assert str(found.value) == f"input.options.sheet: a.xlsx has no sheet of this name, but 3 other{hint}"
+
+
+def noted(path: Path, **options: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """(the rows, the notes about them)."""
+    lines: list[str] = []
+    token = told.set(lines.append)
+    try:
+        return read(path, **options), lines
+    finally:
+        told.reset(token)
+
+
+def test_a_sheet_without_a_header_keeps_its_first_row(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [[31, "f"], [40, None]])
+    assert read(path, header="false") == [{"_c0": 31, "_c1": "f"}, {"_c0": 40, "_c1": None}]
+    assert read(path) == [{"31": 40, "f": None}]
+
+
+MIDNIGHT = dt.datetime(2020, 1, 1)
+CELLS: dict[str, tuple[list[Any], list[Any]]] = {
+    "moments": ([MIDNIGHT, MIDNIGHT.replace(hour=12)], [MIDNIGHT, MIDNIGHT.replace(hour=12)]),
+    "times": ([dt.time(0), dt.time(6, 30)], ["00:00:00", "06:30:00"]),
+    "durations": ([dt.timedelta(hours=30), dt.timedelta(hours=6)], ["30:00:00", "06:00:00"]),
+    "large": ([1e19, 2.0], [1e19, 2.0]),
+    "larger than all": ([2.0**63, 1.0], [2.0**63, 1.0]),
+    "largest": ([2.0**62, 1.0], [2**62, 1]),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_keep_their_values(tmp_path: Path, name: str) -> None:
+    cells, expected = CELLS[name]
+    path = workbook(tmp_path / "a.xlsx", [["x"], *([cell] for cell in cells)])
+    values = [row["x"] for row in read(path)]
+    assert values == expected
+    assert [*map(type, values)] == [*map(type, expected)]
+
+
+def test_lost_cells_and_empty_rows_are_noted(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["a", "b"], [1, "#N/A"], [None, None], [2, "=A2"], [3, "x"]])
+    rows, notes = noted(path)
+    assert rows == [{"a": 1, "b": None}, {"a": 2, "b": None}, {"a": 3, "b": "x"}]
+    assert notes == [
+        "note: a.xlsx has 1 empty rows between others, which are left out",
+        "note: a.xlsx has 2 cells with errors, or with formulas without a stored value, read as missing",
+    ]
+    assert noted(workbook(path, [["a"], [1], [None], [None]])) == ([{"a": 1}], [])
+
+
+def test_errors_of_another_sheet_are_not_noted(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "a.xlsx", [["a"], [1]], [["b"], ["#REF!"], [2]])
+    assert noted(path, sheet="year 0") == ([{"a": 1}], [])
+    assert "1 cells with errors" in noted(path, sheet="year 1")[1][-1]
+
+
+def test_errors_of_an_open_document_are_noted(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("samples") / "people.ods"
+    path = tmp_path / "a.ods"
+    error = (
+        b'<table:table-row><table:table-cell table:formula="of:=1/0" office:value-type="string" '
+        b'office:string-value="" calcext:value-type="error"/></table:table-row></table:table>'
+    )
+    with zipfile.ZipFile(source) as held, zipfile.ZipFile(path, "w") as made:
+        for name in held.namelist():
+            content = held.read(name)
+            made.writestr(name, content.replace(b"</table:table>", error) if name == "content.xml" else content)
+    assert any("1 cells with errors" in line for line in noted(path)[1])
+
+
+WRITERS_OF_TIMES = {
+    "a.sav": ("write_sav", "TIME8"),
+    "b.sav": ("write_sav", "DTIME20.2"),
+    "a.por": ("write_por", "TIME11.2"),
+    "a.xpt": ("write_xport", "TIME8"),
+}
+SECONDS = st.one_of(st.none(), st.integers(-(10**6), 10**6).map(float), st.floats(-1e5, 1e5).map(lambda x: round(x, 2)))
+
+
+def seconds_of(text: str) -> float:
+    hours, minutes, seconds = text.removeprefix("-").split(":")
+    return (3600 * int(hours) + 60 * int(minutes) + float(seconds)) * (-1 if text.startswith("-") else 1)
+
+
+@pytest.mark.parametrize("name", WRITERS_OF_TIMES)
+@drawn(20)
+@given(values=st.lists(SECONDS, min_size=1, max_size=6).filter(any))
+def test_times_of_statistics_programs_keep_whole_days(
+    tmp_path_factory: pytest.TempPathFactory, name: str, values: list[float | None]
+) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    writer, kind = WRITERS_OF_TIMES[name]
+    path = tmp_path_factory.mktemp("times") / name
+    getattr(pyreadstat, writer)(pd.DataFrame({"X": values}, dtype=float), path, variable_format={"X": kind})
+    texts = [row["X"] for row in read(path)]
+    assert [None if text is None else seconds_of(text) for text in texts] == pytest.approx(values, abs=1e-4)
+
+
+def test_times_of_day_stay_as_they_were_written(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"X": [30 * 3600.0, 6 * 3600, 0, -60.5, None]})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format={"X": "DTIME20.2"})
+    assert [row["X"] for row in read(tmp_path / "a.sav")] == [
+        *("30:00:00", "06:00:00", "00:00:00", "-00:01:00.500000", None)
+    ]
+
+
+def test_clocks_of_stata_are_times_within_a_day_and_moments_beyond(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    hour = 3.6e6
+    frame = pd.DataFrame({"x": [6 * hour, 23 * hour], "y": [6 * hour, 30 * hour]})
+    formats = dict.fromkeys(("x", "y"), "%tcHH:MM:SS")
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", variable_format=formats)
+    rows = read(tmp_path / "a.dta")
+    assert [row["x"] for row in rows] == ["06:00:00", "23:00:00"]
+    assert [row["y"] for row in rows] == [dt.datetime(1960, 1, 1, 6), dt.datetime(1960, 1, 2, 6)]
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.dta"])
+def test_numbers_beyond_integers_are_doubles(tmp_path: Path, name: str) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    getattr(pyreadstat, f"write_{name[2:]}")(pd.DataFrame({"x": [1e19, -(2.0**63), 3.0]}), tmp_path / name)
+    assert [row["x"] for row in read(tmp_path / name)] == [1e19, -(2.0**63), 3.0]
+
+
+def test_codes_that_share_a_label_stay_codes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"job": [1, 2, 3], "sex": [1, 2, 1]})
+    labels: Any = {"job": {1: "cook", 2: "other", 3: "other"}, "sex": {1: "m", 2: "f", 3: "f"}}
+    frame.to_stata(tmp_path / "a.dta", write_index=False, value_labels=labels)
+    rows, notes = noted(tmp_path / "a.dta")
+    assert rows == [{"job": 1, "sex": "m"}, {"job": 2, "sex": "f"}, {"job": 3, "sex": "m"}]
+    assert notes == ["note: column 'job' of a.dta has codes that share a value label, so it is read as its codes"]
 
 
 def test_codes_are_their_labels_if_all_have_one(tmp_path: Path) -> None:
@@ -193,10 +340,3 @@ def test_times_of_a_zone_are_asked_about(tmp_path: Path, kind: str) -> None:
         schema = sources.read_table(LocalSession(), source_of(str(path), None, {})).schema
     assert b"a timestamp of the zone Europe/Berlin" in schema.field("at").metadata[UNREADABLE]
     assert not schema.field("utc").metadata
-
-
-@pytest.mark.parametrize(("name", "key"), [("a.xlsx", "thousands"), ("a.xlsx", "sep"), ("a.dta", "header")])
-def test_an_option_that_a_format_does_not_have_is_refused(tmp_path: Path, name: str, key: str) -> None:
-    WRITERS[name](tmp_path / name)
-    with pytest.raises(ConfigurationError, match=rf"input\.options\.{key}: format \w+ has no such option"):
-        read(tmp_path / name, **{key: "."})

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import drawn
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.sniffing import completed, told
+from tclose_spark.io.input.notes import told
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.totals import lines_below
 from tclose_spark.runfile.spec import Input
 
@@ -251,3 +252,64 @@ def test_a_total_has_the_sums_of_the_table(rows: list[tuple[int, int]], grouped:
     wrong = [*total[:1], str(pay + data.draw(st.sampled_from([-1, 1, 10])) + 10**9), *total[2:]]
     assert lines_below(4, [*table, wrong], lambda: table) == 0
     assert lines_below(4, [*table, ["Total", "", "", ""]], lambda: table) == 1
+
+
+NAMES = st.sampled_from(["age", "sex", "job", "town", "wage"])
+TEXTS = st.sampled_from(["nurse", "cook", "f", "m", "Rome", "Köln"])
+NUMBERS = st.integers(0, 99).map(str)
+
+
+@drawn(80, quick=20)
+@given(
+    names=st.lists(NAMES, min_size=2, max_size=5, unique=True),
+    kinds=st.lists(st.sampled_from([TEXTS, NUMBERS]), min_size=6, max_size=6),
+    more=st.sampled_from([-1, 1]),
+    sep=st.sampled_from(",;\t"),
+    data=st.data(),
+)
+def test_a_header_of_another_length_than_its_rows_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], kinds: list[Any], more: int, sep: str, data: Any
+) -> None:
+    width = len(names) - more
+    rows = [[data.draw(kind) for kind in kinds[:width]] for _ in range(5)]
+    if all(text.isdigit() for text in rows[0]) or not rows[0][0].isdigit():
+        rows = [[str(place), *row[1:]] for place, row in enumerate(rows, 1)]  # as R numbers rows
+    file = tmp_path_factory.mktemp("header") / "a.csv"
+    file.write_text("\n".join(sep.join(line) for line in [names, *rows]))
+    source = Input(path=str(file), format="csv", options={"header": "true", "sep": sep})
+    with pytest.raises(InputError, match=f"differ in length: {len(names)} and {width} fields") as found:
+        completed(source, may_leave_out=True)
+    assert len(str(found.value).split()) <= 32
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ('"age","sex"\n"1",31,"f"\n"2",40,"m"\n"3",50,"f"\n"4",32,"m"\n', "2 and 3"),
+        ('"job","sex"\n"a","nurse","f"\n"b","cook","m"\n"c","cook","f"\n', "2 and 3"),
+        ('"x"\n"1","f"\n"2","m"\n"3","f"\n', "1 and 2"),
+        ("age,sex,\n31,f\n32,m\n33,f\n", "3 and 2"),
+        ("a,b\n1,2,3,4\n1,2,3,4\n1,2,3,4\n", "2 and 4"),
+    ],
+)
+def test_headers_of_r_and_with_a_separator_more_are_refused(find: Any, text: str, counts: str) -> None:
+    with pytest.raises(InputError, match=f"differ in length: {counts} fields.*skip_rows: 1"):
+        find(text, header="true")
+
+
+@pytest.mark.parametrize(
+    "title", ["Cases of 2020", "Cases, 2020", "Cases"], ids=["a sentence", "with a separator", "a word"]
+)
+def test_a_title_above_names_is_left_out(find: Any, title: str) -> None:
+    found, _ = find(f"{title}\nage,sex,job\n1,f,a\n2,m,a\n3,f,b\n", header="true")
+    assert found == {"skip_rows": "1"}
+
+
+@pytest.mark.parametrize("sep", [",", ";", "|"])
+@pytest.mark.parametrize("width", [2, 3])
+def test_a_line_that_names_the_separator_is_no_header(find: Any, sep: str, width: int) -> None:
+    rows = [["age", "sex", "job"], ["31", "f", "a"], ["32", "m", "b"], ["33", "f", "a"]]
+    text = "\n".join([f"sep={sep}", *(sep.join(row[:width]) for row in rows)])
+    found, _ = find(text, header="true")
+    assert found.pop("sep", ",") == sep
+    assert found == {"skip_rows": "1"}

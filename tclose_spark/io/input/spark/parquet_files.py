@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
@@ -23,6 +24,9 @@ from tclose_spark.io.storage.folders import for_spark, local_path
 from tclose_spark.io.tables.columns import UNREADABLE, quoted
 from tclose_spark.runfile.spec import Input
 
+AS_A_NUMBER = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
+"""The one text of a number: no zeros in front, or behind the point."""
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
 
 
@@ -37,6 +41,7 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
         if "PARQUET_TYPE_ILLEGAL" not in str(error):
             raise
         table = _with_nanoseconds(spark, source)
+    _require_partitions_as_written(table, source)
     files = [path for file in table.inputFiles() if (path := local_path(file)) and path.is_file()]
     empty = [path for path in files if not path.stat().st_size]
     if empty:
@@ -48,6 +53,20 @@ def read_parquet(spark: SparkSession, source: Input) -> DataFrame:
     why = {name: problems.not_of_spark(one.type) for name, one in fields.items() if pa.types.is_duration(one.type)}
     why |= {name: problems.of_zone(one.type) for name, one in fields.items() if problems.of_zone(one.type)}
     return _with_intervals(_marked(table, why), {n: b for n, one in fields.items() if (b := brackets_of(one))})
+
+
+def _require_partitions_as_written(table: DataFrame, source: Input) -> None:
+    """Raises InputError if the folders of a partition column, which Spark reads as numbers, have a text that no number
+    is written as, such as 01: two texts would become one number.
+    """
+    numbers = {field.name for field in table.schema.fields if isinstance(field.dataType, T.NumericType)}
+    root = source.path.rstrip("/")
+    paths = [unquote(file) for file in table.inputFiles()]
+    below = [path.partition(root)[2] if root in path else path for path in paths]
+    for folder in {folder for path in below for folder in path.split("/")[:-1]}:
+        name, _, text = folder.partition("=")
+        if name in numbers and not AS_A_NUMBER.fullmatch(text) and text != NO_VALUE:
+            raise problems.partition_of_other_numbers(name)
 
 
 def _with_intervals(table: DataFrame, brackets: Mapping[str, str]) -> DataFrame:
