@@ -27,12 +27,14 @@ from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_o
 from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.column_names.header_lines import require_names
 from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
+LINES = 5000  # rows by which the names of columns are examined
 KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     "integer": pa.types.is_integer,
     "decimal": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
@@ -192,9 +194,16 @@ def gather_described(opened: OpenedTable, most: int | None, k: int | None = None
     """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
     first = gather_facts(opened, most, k)
     names = schema_of(opened.table).names
+    _require_names(names, first.sample.slice(0, LINES))
     codes = {name: list(one.codes.rows) for name, one in zip(names, first.facts, strict=True) if one.codes.rows}
     if not codes:
         return first
     again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)
     facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
     return replace(again, facts=tuple(facts))
+
+
+def _require_names(names: Sequence[str], sample: pa.Table) -> None:
+    """See `require_names`. Files in this process's reach are examined before; other tables by their sample."""
+    texts = [pc.fill_null(column.cast(pa.string()), "").to_pylist() for column in sample.columns]
+    require_names(names, [*zip(*texts, strict=True)], "input.path: the names of the columns", "give them names")

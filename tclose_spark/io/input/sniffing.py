@@ -27,6 +27,7 @@ from tclose_spark.io.input.states import PATTERN
 from tclose_spark.io.input.text_files import UTF_8, is_known, is_packed, opened_lines
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.column_names.header_lines import require_names
 
 PREFIX, TAIL, LINES = 1 << 20, 1 << 14, 5000  # bytes and lines that are looked at
 SEPARATORS = (",", ";", "\t", "|")
@@ -43,6 +44,8 @@ BELOW = re.compile(
 PLAIN = re.compile(Numerals().pattern)
 GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
+NO_HEADER, RENAME = "input.options.header: false", "rename these columns (input.columns)"
+"""What to do about a first line that looks like a record: if it is one, and if it is not."""
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 ZONED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,}[+-](?!00:?00)[0-9]{2}:?[0-9]{2}")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
@@ -95,7 +98,18 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     layout = _layout(lines[: min(end, LINES)], source)
     if layout is not None:
         found |= dict(_found(layout, file, start, encoding, source, names))
+        if "header" in found or option_of(source, "header").lower() == "true":
+            where, cure = f"input.path: the first line of {file.name}", f"if it is one, set {NO_HEADER}"
+            _require_names(layout, source, where, cure)
     return _told(source, layout, found, file, may_leave_out)
+
+
+def _require_names(layout: _Layout, source: Input, where: str, cure: str) -> None:
+    """See `require_names`. Columns that have new names in the run file are known by their names."""
+    names, rows = layout.rows[0], layout.rows[1:]
+    places = [place for place, name in enumerate(names) if name not in source.columns]
+    held = [[row[place] for place in places] for row in rows]
+    require_names([names[place] for place in places], held, where, f"{cure}; else {RENAME}")
 
 
 def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool) -> Input:
@@ -220,6 +234,10 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     rows, sheets = read_by(cells, file, source)
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', True)
+    if layout is not None:
+        _require_names(
+            layout, source, f"input.path: the first row of {file.name}", "if it is one, write names above it"
+        )
     found = {} if layout is None else dict(_ends(layout, source, texts))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
 
