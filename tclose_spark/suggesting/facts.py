@@ -20,6 +20,8 @@ from tclose_spark.table.columns.patterns import (
     BOOLEAN,
     CODED_NUMBER,
     DATE,
+    MEASURE,
+    PADDED,
     count_matching,
     identifying,
     placeholders,
@@ -83,7 +85,7 @@ class ColumnFacts:
     length: mean length of its texts.
     identifying, placeholders: rows by what their values look like, and by the word they hold.
     codes: what stands for missing values; the other facts are of the column without them (see `gather_described`).
-    dates, booleans, coded, amounts: rows whose values look like one.
+    dates, booleans, coded, amounts, measures: rows whose values look like one.
     twice: texts that are the same number as another text.
     fractions: values that are no whole number.
     weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
@@ -110,6 +112,7 @@ class ColumnFacts:
     booleans: int = 0
     coded: int = 0
     amounts: int = 0
+    measures: int = 0
     twice: int = 0
     fractions: int = 0
     weighs: Weighs = ""
@@ -254,11 +257,18 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
         "placeholders": placeholders(values, counts),
         "dates": count_matching(values, counts, DATE),
         "booleans": count_matching(values, counts, BOOLEAN),
-        "coded": count_matching(values, counts, CODED_NUMBER),
+        "coded": 0 if _are_padded(values, counts) else count_matching(values, counts, CODED_NUMBER),
         "amounts": count_matching(values, counts, AMOUNT),
+        "measures": count_matching(values, counts, MEASURE),
         "spellings": spelled,
         "text": options,
     }
+
+
+def _are_padded(values: pa.Array, counts: pa.Array) -> bool:
+    """Whether all texts are numbers with the same digits after the point."""
+    rows = pc.sum(counts).as_py()
+    return any(count_matching(values, counts, pattern) == rows for pattern in PADDED)
 
 
 def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:

@@ -30,7 +30,7 @@ from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.header_lines import require_names
 from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
-from tclose_spark.table.columns.spark_types import is_unsupported, type_name
+from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
@@ -180,7 +180,8 @@ def _value(column: pa.Array) -> pa.Array:
 def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCounts) -> str:
     """Why a column cannot be released as it is; "" if it can. names: of all columns."""
     if is_unsupported(field.type) or pa.types.is_binary(field.type):
-        return f"its type, {type_name(field).partition('<')[0]}, cannot be released"
+        name = type_name(field)
+        return f"its type, {name.partition('<')[0]}, cannot be released; {how_to_flatten(name)}"
     if set(name) & DELTA_FORBIDS:
         return "a Delta table cannot hold its name; rename it (no blanks or , ; { } ( ) =)"
     if [other.lower() for other in names].count(name.lower()) > 1:

@@ -97,7 +97,10 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
 
 def no_settings(one: SuggestedColumn) -> ColumnSettings:
     """The entry of a column without settings."""
-    return ColumnSettings(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+    said = [_figures(one), *_remarks(one.facts)]
+    if one.facts.unusable not in ("", one.why):
+        said.append(f"! {one.facts.unusable}")
+    return ColumnSettings(name=one.name, settings={}, said=tuple(said))
 
 
 def kind_of(facts: ColumnFacts) -> str:
@@ -138,6 +141,8 @@ def _reading(facts: ColumnFacts) -> dict[str, Any]:
 
 def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
+    if facts.unusable and not facts.whole.present:
+        return one.why  # its values are not read
     about = "about " if facts.whole.estimated else ""
     parts = [f"{about}{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:

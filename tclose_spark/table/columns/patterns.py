@@ -69,6 +69,12 @@ CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
 AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
 """Amounts with a decimal comma, separators of thousands or a currency."""
+MEASURE = (
+    r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
+)
+"""Numbers that measure: with a fraction, a currency or a percent sign. No key of a person is written so."""
+PADDED = tuple(rf"[+-]?[0-9]+\.[0-9]{{{digits}}}" for digits in (2, 3, 4))
+"""Numbers with the same digits after the point, in which zeros in front only pad: codes such as 003.1 have fewer."""
 BOOLEAN = r"(?i)true|false"
 SEVERAL = r"^[\[{(].*[\]})]$|[^.]\.\.[^.]"
 """Labels of several values: sets, intervals, and groups by their ends."""
@@ -122,7 +128,7 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
 
 def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     """How many rows look like each of IDENTIFYING, without the blanks at their ends. A value counts for the first
-    pattern that it, a member of its set or an end of its interval matches; a date for none.
+    pattern that it, a member of its set or an end of its interval matches; a date and a measure for none.
 
     >>> texts = pa.array(["a@b.org", "{123-45-6789, 123-45-6780}", " 123-45-6789..123-45-6799", "{1, 2}"])
     >>> identifying(texts, pa.array([1, 2, 4, 8]))
@@ -134,8 +140,8 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     parts = pc.split_pattern_regex(pc.if_else(several, pc.utf8_trim(plain, '[]{}()"'), plain), BETWEEN)
     parts = pc.if_else(several, parts, pc.split_pattern(plain, "\0"))
     place, texts = pc.list_parent_indices(parts), pc.list_flatten(parts)
-    dates = pc.match_substring_regex(texts, f"^({DATE})$")
-    place, texts = place.filter(pc.invert(dates)), texts.filter(pc.invert(dates))
+    others = pc.match_substring_regex(texts, f"^({DATE}|{MEASURE})$")
+    place, texts = place.filter(pc.invert(others)), texts.filter(pc.invert(others))
     for name, pattern in IDENTIFYING.items():
         held = pc.unique(place.filter(pc.match_substring_regex(texts, f"^({pattern})$")))
         if rows := int(pc.sum(counts.take(held)).as_py() or 0):
