@@ -20,7 +20,11 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss, set_members
-from tclose_spark.measures.loss.ranges import (
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.columns.spark_types import is_unsupported
+from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import (
     INFINITY,
     as_interval,
     is_date,
@@ -28,10 +32,6 @@ from tclose_spark.measures.loss.ranges import (
     read_interval,
     shows_nothing,
 )
-from tclose_spark.runfile.text import count_spellings
-from tclose_spark.table.arrays import Mapper
-from tclose_spark.table.columns.spark_types import is_unsupported
-from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
 
 MOST_TEXTS = 2_000  # labels that are not numbers, and bins, that a task sends per column
 MOST_KNOWN = 100_000  # labels that a task remembers

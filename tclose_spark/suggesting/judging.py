@@ -133,7 +133,7 @@ def _are_mostly_numbers(facts: ColumnFacts) -> bool:
     """Whether nearly all values are numbers, or nearly all of the sample are amounts such as 2.345,00 \u20ac."""
     numbers = facts.whole.present - facts.whole.not_numbers
     are_numbers = facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
-    return are_numbers or facts.amounts >= MEASURED * max(1, facts.present)
+    return are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
 
 
 def looks_like_a_key(facts: ColumnFacts) -> bool:

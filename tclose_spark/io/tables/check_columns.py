@@ -11,7 +11,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
-from tclose_spark.table.columns.spark_types import how_to_flatten, MALFORMED, is_unsupported, type_name, why_unreadable
+from tclose_spark.table.columns.spark_types import MALFORMED, how_to_flatten, is_unsupported, type_name, why_unreadable
 from tclose_spark.table.people import HOUSEHOLD, PERSON
 
 SUPPRESSED = "suppressed"

@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tclose_spark.measures.loss.ranges import INFINITY, interval_or_none, shows_nothing
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import INFINITY, interval_or_none, shows_nothing
 
 
 class NoLabelError(ValueError):

@@ -69,9 +69,7 @@ CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
 AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
 """Amounts with a decimal comma, separators of thousands or a currency."""
-MEASURE = (
-    r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
-)
+MEASURE = r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
 """Numbers that measure: with a fraction, a currency or a percent sign. No key of a person is written so."""
 PADDED = tuple(rf"[+-]?[0-9]+\.[0-9]{{{digits}}}" for digits in (2, 3, 4))
 """Numbers with the same digits after the point, in which zeros in front only pad: codes such as 003.1 have fewer."""
@@ -82,13 +80,15 @@ BETWEEN = r'"?, "?|\.\.'
 MARKED = r"\*|\{.*\}"
 """Values with a meaning in a release: the whole domain, and a set."""
 
-PLACEHOLDERS, AMONG_NUMBERS = (
+PLACEHOLDERS, REFUSALS, REFUSING, AMONG_NUMBERS = (
     tuple(words.split(", "))
     for words in yaml.safe_load(files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8")).values()
 )
-"""Words that often stand for a missing value, and those of them that do so among numbers only. They are not values of
-people, so a file may name them.
+"""Words that often stand for a missing value; those with which a refusal to answer begins, and goes on; and those of the
+first that stand for a missing value among numbers only. They are not values of people, so a file may name them.
 """
+REFUSAL = rf"(?i)({'|'.join(REFUSALS)})( ({'|'.join(REFUSING)}))*[.!]?"
+"""A refusal to answer, with no other words in it."""
 
 FREE_TEXT = 40  # mean number of characters from which text counts as free text
 
@@ -152,9 +152,10 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
 
 
 def placeholders(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows have each word of PLACEHOLDERS, in any case and with surrounding spaces."""
+    """How many rows have each word of PLACEHOLDERS and each refusal, in any case and with surrounding spaces."""
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(values))
-    held = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
+    words = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
+    held = pc.or_(words, pc.match_substring_regex(plain, f"^({REFUSAL})$"))
     found: dict[str, int] = {}
     for word, rows in zip(plain.filter(held).to_pylist(), counts.filter(held).to_pylist(), strict=True):
         found[word] = found.get(word, 0) + rows
