@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.attributes import Attributes, SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
@@ -17,6 +17,7 @@ from tclose_spark.table.far_numbers import CODES, FarNumbers, ends, far_numbers
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
 LITTLE = 0.1  # information loss that does not explain such an error
+LEAVE_OUT = "leave it out, or make it finer"
 MOST_SHOWN = 5  # values of a list in the run file
 
 
@@ -117,16 +118,26 @@ def _spellings(spellings: int, present: int) -> str:
     )
 
 
-def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float | None]) -> list[str]:
+def could_be_intervals(attributes: Attributes) -> frozenset[str]:
+    """The quasi-identifiers of numbers, dates or times with a hierarchy, without which their labels are intervals."""
+    quasi = attributes.quasi_identifiers.items()
+    return frozenset(name for name, one in quasi if one.type != "categorical" and one.hierarchy is not None)
+
+
+def query_error_notes(
+    raw: Mapping[str, Any] | None, losses: Mapping[str, float | None], intervals: Collection[str] = ()
+) -> list[str]:
     """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses most, unless it loses
-    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier.
+    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier; intervals:
+    see `could_be_intervals`.
     """
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:
         return []
     known = {name: loss for name, loss in losses.items() if loss is not None}
     worst = max(known, key=lambda name: known[name], default=None)
-    cause = "" if worst is None else f"; {worst} loses most (NCP {known[worst]:.4f}), so leave it out, or make it finer"
+    cure = "compare intervals, without its hierarchy, which can end at any value" if worst in intervals else LEAVE_OUT
+    cause = "" if worst is None else f"; {worst} loses most (NCP {known[worst]:.4f}), so {cure}"
     if worst is not None and known[worst] <= LITTLE:
         cause = f"; no quasi-identifier loses much (NCP at most {known[worst]:.4f})"
     wrong = math.floor(100 * error) if error <= 1 else 100

@@ -23,6 +23,7 @@ from tclose_spark.table.columns.patterns import (
     MEASURE,
     PADDED,
     count_matching,
+    forms_of,
     identifying,
     placeholders,
 )
@@ -51,7 +52,7 @@ class WholeCounts:
 
     missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
     estimated: whether `distinct` is an estimate.
-    formatted: by DATE_FORMATS, texts that are dates.
+    formatted: by DATE_FORMATS and CLOCKS, texts that are dates, and the times of day behind them.
     not_numbers: values that are not a finite number of at most 15 digits.
     marked: texts that have a meaning in a release (`*`, `{..}`).
     iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
@@ -142,9 +143,9 @@ class ColumnFacts:
 
     @property
     def date_formats(self) -> tuple[str, ...]:
-        """The formats in which every value of the table is a date; several if the day may be the month."""
+        """The formats in which every value of the table is a date or a time; several if the day may be the month."""
         present = self.whole.present if self.kind in ("text", "integer") else 0
-        return tuple(form for form, rows in self.whole.formatted.items() if 0 < present == rows)
+        return forms_of(self.whole.formatted, present)
 
     @property
     def are_all_numbers(self) -> bool:

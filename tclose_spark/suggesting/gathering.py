@@ -28,7 +28,15 @@ from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.header_lines import require_names
-from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
+from tclose_spark.table.columns.patterns import (
+    CLOCKS,
+    DATE_FORMATS,
+    ISO_DATE,
+    ISO_TIME,
+    MARKED,
+    count_dates,
+    count_matching,
+)
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
@@ -45,7 +53,7 @@ KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
 }
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS)
+PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS, *CLOCKS)
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
 and after those `n` of each of PARTS.
@@ -105,7 +113,7 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
     found = []
     for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True):
         parts = dict(zip(PARTS, numbers, strict=True))
-        formatted = {form: parts.pop(form) for form in DATE_FORMATS}
+        formatted = {form: parts.pop(form) for form in (*DATE_FORMATS, *CLOCKS)}
         found.append(WholeCounts(**parts, distinct=estimate(registers), formatted=formatted))
     return found
 
@@ -141,7 +149,7 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
         0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
     ]
     dated = kind in ("text", "integer")
-    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys(DATE_FORMATS, 0)
+    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys((*DATE_FORMATS, *CLOCKS), 0)
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 

@@ -43,7 +43,12 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
     elif facts.calendar is not None:
         settings = {"type": facts.calendar}
     elif len(facts.date_formats) == 1:
-        settings = {"type": "date", "date_format": facts.date_formats[0]}
+        form = facts.date_formats[0]
+        settings = {"type": "timestamp" if "%H" in form else "date", "date_format": form}
+        if "%d" not in form:
+            said.append(
+                "months, each read as its first day; with hierarchy: {dates: [month, quarter, year]} labels are months"
+            )
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
         said.append(f"{facts.system.name}, by its name and the form of its values")
@@ -54,7 +59,9 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
     if len(facts.date_formats) > 1:
         either = " or ".join(f'"{form}"' for form in facts.date_formats)
-        said.append(f"? dates as text, whose days may be months; if you know, write type: date, date_format: {either}")
+        said.append(
+            f"? dates as text, whose days may be months; if you know, write type: date (timestamp), date_format: {either}"
+        )
     elif facts.is_date and facts.calendar is None and "date_format" not in settings:
         said.append("! dates as text in several forms; in one form they could have type: date and a date_format")
     if taken and one.concept is not None and one.concept.either:

@@ -60,11 +60,28 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
     "%d-%b-%Y": (r"^([0-9]{2})-M([0-9]{2})-([0-9]{4})$", r"\3-\2-\1"),
     "%d %b %Y": (r"^([0-9]{2}) M([0-9]{2}) ([0-9]{4})$", r"\3-\2-\1"),
     "%d%b%Y": (r"^([0-9]{2})M([0-9]{2})([0-9]{4})$", r"\3-\2-\1"),
+    "%d/%b/%Y": (r"^([0-9]{2})/M([0-9]{2})/([0-9]{4})$", r"\3-\2-\1"),
+    "%b-%Y": (r"^M([0-9]{2})-([0-9]{4})$", r"\2-\1-01"),
+    "%b %Y": (r"^M([0-9]{2}) ([0-9]{4})$", r"\2-\1-01"),
+    "%Y-%b": (r"^([0-9]{4})-M([0-9]{2})$", r"\1-\2-01"),
+    "%m/%Y": (r"^([0-9]{2})/([0-9]{4})$", r"\2-\1-01"),
+    "%m.%Y": (r"^([0-9]{2})\.((?:19|20)[0-9]{2})$", r"\2-\1-01"),
+    "%m-%Y": (r"^([0-9]{2})-([0-9]{4})$", r"\2-\1-01"),
+    "%Y-%m": (r"^([0-9]{4})-([0-9]{2})$", r"\1-\2-01"),
 }
-"""How dates may be written, as `date_format`, and how such a text becomes an ISO date. Both digits are there, and a
-month by its name is M and its number.
+"""How dates may be written, as `date_format`, and how such a text becomes an ISO date, of a month its first. Both digits
+are there, and a month by its name is M and its number.
 """
-NAMED_MONTH = r"(?i)^[0-9]{1,2}[- ]?[a-z]{3}[- ]?[0-9]{4}$"
+_MINUTE, _SECOND, _ZONE = r"([01]?[0-9]|2[0-3]):[0-5][0-9]", ":[0-5][0-9]", r"([+-](0[0-9]|1[0-4]):?[0-5][0-9]|Z)"
+CLOCKS: Mapping[str, str] = {
+    f"{sign}%H:%M{seconds}{zone}": f"{sign}{_MINUTE}{_SECOND if seconds else ''}{zone.replace('%z', _ZONE)}$"
+    for sign in " :T"
+    for seconds in ("", ":%S")
+    for zone in ("", "%z", " %z")
+}
+"""How a time of day may be written behind a date of DATE_FORMATS, and what it matches."""
+CLOCK = f"[ :T]{_MINUTE}({_SECOND})?( ?{_ZONE})?$"
+NAMED_MONTH = r"(?i)^([0-9]{1,2}|[0-9]{4})?[- /]?[a-z]{3}[- /]?([0-9]{4})?$"
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
 AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
@@ -103,7 +120,8 @@ def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
 
 
 def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows have a date in each of DATE_FORMATS; days and months may have one digit.
+    """How many rows have a date in each of DATE_FORMATS, perhaps with a time of day behind it, and how many have that in
+    each of CLOCKS. Days and months may have one digit.
 
     values: distinct texts, without missing ones; counts: the rows of each.
 
@@ -111,19 +129,42 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     >>> {form: rows for form, rows in found.items() if rows}
     {'%d.%m.%Y': 3, '%d/%m/%Y': 2, '%m/%d/%Y': 2}
     """
+    clocks = dict.fromkeys(CLOCKS, 0)
+    timed = pc.match_substring_regex(values, f"[0-9]{CLOCK}")
+    if pc.any(timed).as_py():
+        times = {form: pc.and_(timed, pc.match_substring_regex(values, f"[0-9]{end}")) for form, end in CLOCKS.items()}
+        clocks = {form: int(pc.sum(counts.filter(held)).as_py() or 0) for form, held in times.items()}
+        values = pc.replace_substring_regex(values, CLOCK, "")
     padded = values
     if pc.any(pc.match_substring_regex(padded, NAMED_MONTH)).as_py():
         for number, name in enumerate(MONTHS, start=1):
             padded = pc.replace_substring_regex(padded, f"(?i){name}", f"M{number:02d}")
-        padded = pc.replace_substring_regex(padded, "^([0-9][- ]?M)", r"0\1")
+        padded = pc.replace_substring_regex(padded, "^([0-9][- /]?M)", r"0\1")
     for _ in range(2):  # matches that share a separator are found one after the other
         padded = pc.replace_substring_regex(padded, r"(^|[./-])([0-9])([./-]|$)", r"\10\2\3")
-    return {
+    dates = {
         form: count_matching(pc.replace_substring_regex(padded, pattern, iso), counts, ISO_DATE)
         if pc.any(pc.match_substring_regex(padded, pattern)).as_py()
         else 0
         for form, (pattern, iso) in DATE_FORMATS.items()
     }
+    return {**dates, **clocks}
+
+
+def forms_of(counted: Mapping[str, int], rows: int) -> tuple[str, ...]:
+    """The forms of all these rows, as `date_format`; several if the day may be the month. counted: see `count_dates`.
+
+    >>> texts = pa.array(["1/Mar/2024:13:49:22 +0000"])
+    >>> forms_of(count_dates(texts, pa.array([3])), 3)
+    ('%d/%b/%Y:%H:%M:%S %z',)
+    """
+    clocks = [clock for clock in CLOCKS if counted.get(clock)]
+    common = [clock for clock in clocks if counted[clock] == rows]
+    if clocks and not common:
+        return ()
+    clock = "".join(common[:1])
+    dates = [form for form in DATE_FORMATS if 0 < rows == counted.get(form)]
+    return tuple(f"{form}{clock}" for form in dates if "%d" in form or not clock)
 
 
 def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:

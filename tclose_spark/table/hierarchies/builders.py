@@ -118,8 +118,8 @@ def in_order(values: Sequence[str], size: int) -> Above:
 
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
-    >>> in_order(["89", "90", "90+", "refused"], 2)
-    [('[89, 90]',), ('[89, 90]',), ('90+',), ('refused',)]
+    >>> in_order(["89", "90", "91", "91+", "refused"], 2)
+    [('[89, 90]',), ('[89, 90]',), ('91..91+',), ('91..91+',), ('refused',)]
     """
     words = _words(values)
     ordered = [value for value in values if value not in words]
