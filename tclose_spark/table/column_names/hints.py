@@ -32,9 +32,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES = (
+NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
-    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities")
+    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
