@@ -128,8 +128,8 @@ def query_error_notes(
     raw: Mapping[str, Any] | None, losses: Mapping[str, float | None], intervals: Collection[str] = ()
 ) -> list[str]:
     """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses most, unless it loses
-    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier; intervals:
-    see `could_be_intervals`.
+    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier;
+    intervals: see `could_be_intervals`.
     """
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:

@@ -33,8 +33,8 @@ NUMBERS = QuasiIdentifier(type="numeric")
 @dataclass(frozen=True)
 class Codes:
     """What stands for missing values: rows by code. labels: the rows of texts that are values beside numbers, which are
-    ranges such as `90+` and refusals to answer. unnamed: rows of numbers that may be codes, but that too few people share
-    to be named.
+    ranges such as `90+` and refusals to answer. unnamed: rows of numbers that may be codes, but that too few people
+    share to be named.
     """
 
     rows: dict[str, int] = field(default_factory=dict)

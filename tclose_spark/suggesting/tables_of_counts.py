@@ -7,7 +7,6 @@ alone: a column named as a count and combinations that avoid each other are both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -23,6 +22,7 @@ MOST_VALUES = 0.2  # values of a dimension, a row
 MOST_DIMENSIONS = 16
 FEWEST_DIMENSIONS = 3  # one for each person and one for time are a panel
 LEAST_EXPECTED = 30  # pairs of rows that agree by chance, below which nothing can be known
+DIFFERENT = 0.99  # of the rows, from which they count as different
 AVOIDED = 0.1  # of these pairs, at most so many agree
 
 
@@ -31,7 +31,7 @@ def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> 
     counts = [one.name for one in columns if _counts(one.facts)]
     able = [one.facts for one in columns if one.role != "direct" and one.name not in counts]
     names = [facts.name for facts in able if _is_dimension(facts)][:MOST_DIMENSIONS]
-    dimensions = _independent({name: gathered.codes[name] for name in names})
+    dimensions = _needed({name: gathered.codes[name] for name in names})
     if counts and len(dimensions) >= FEWEST_DIMENSIONS and avoid_each_other([*dimensions.values()]):
         raise InputError(
             f"input.path: a table of counts ({counts[0]!r}, by {len(dimensions)} columns whose combinations occur once), "
@@ -70,11 +70,13 @@ def _is_dimension(facts: ColumnFacts) -> bool:
     return 1 < facts.distinct <= MOST_VALUES * facts.sampled and not facts.fractions
 
 
-def _independent(columns: Mapping[str, IntArray]) -> dict[str, IntArray]:
-    """The columns without those whose value follows from another one, such as the state of a county."""
-    sizes = {name: len(np.unique(codes)) for name, codes in columns.items()}
-    lost = set[str]()
-    for one, other in combinations(sorted(columns, key=lambda name: -sizes[name]), 2):
-        if one not in lost and len(np.unique(tuples([columns[one], columns[other]]))) == sizes[one]:
-            lost.add(other)
-    return {name: codes for name, codes in columns.items() if name not in lost}
+def _needed(columns: Mapping[str, IntArray]) -> dict[str, IntArray]:
+    """The columns without which rows would agree. Others follow from these, or differ between rows that differ anyway:
+    the state of a county, the sex of a worker in a panel.
+    """
+    needed = dict(columns)
+    for name in sorted(columns, key=lambda name: int(columns[name].max())):
+        rest = [codes for other, codes in needed.items() if other != name]
+        if rest and len(np.unique(tuples(rest))) >= DIFFERENT * len(columns[name]):
+            del needed[name]
+    return needed

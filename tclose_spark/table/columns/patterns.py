@@ -73,8 +73,9 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
 are there, and a month by its name is M and its number.
 """
 _MINUTE, _SECOND, _ZONE = r"([01]?[0-9]|2[0-3]):[0-5][0-9]", ":[0-5][0-9]", r"([+-](0[0-9]|1[0-4]):?[0-5][0-9]|Z)"
+BEFORE = {" ": "[0-9]", ":": "[0-9]{4}", "T": "[0-9]"}
 CLOCKS: Mapping[str, str] = {
-    f"{sign}%H:%M{seconds}{zone}": f"{sign}{_MINUTE}{_SECOND if seconds else ''}{zone.replace('%z', _ZONE)}$"
+    f"{sign}%H:%M{seconds}{zone}": f"{BEFORE[sign]}{sign}{_MINUTE}{_SECOND if seconds else ''}{zone.replace('%z', _ZONE)}$"
     for sign in " :T"
     for seconds in ("", ":%S")
     for zone in ("", "%z", " %z")
@@ -132,7 +133,7 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     clocks = dict.fromkeys(CLOCKS, 0)
     timed = pc.match_substring_regex(values, f"[0-9]{CLOCK}")
     if pc.any(timed).as_py():
-        times = {form: pc.and_(timed, pc.match_substring_regex(values, f"[0-9]{end}")) for form, end in CLOCKS.items()}
+        times = {form: pc.and_(timed, pc.match_substring_regex(values, end)) for form, end in CLOCKS.items()}
         clocks = {form: int(pc.sum(counts.filter(held)).as_py() or 0) for form, held in times.items()}
         values = pc.replace_substring_regex(values, CLOCK, "")
     padded = values
