@@ -59,8 +59,9 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
     if len(facts.date_formats) > 1:
         either = " or ".join(f'"{form}"' for form in facts.date_formats)
+        kind = "timestamp" if "%H" in either else "date"
         said.append(
-            f"? dates as text, whose days may be months; if you know, write type: date (timestamp), date_format: {either}"
+            f"? dates as text, whose days may be months; if you know, write type: {kind}, date_format: {either}"
         )
     elif facts.is_date and facts.calendar is None and "date_format" not in settings:
         said.append("! dates as text in several forms; in one form they could have type: date and a date_format")

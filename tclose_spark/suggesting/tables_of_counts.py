@@ -1,7 +1,7 @@
 """Whether a table counts people instead of having a row for each: a cell for each combination of its other columns.
 
-In a table of people, two rows agree by chance. In a table of counts, each combination is there once. Names decide nothing
-alone: a column named as a count and combinations that avoid each other are both required.
+In a table of people, two rows agree by chance. In a table of counts, each combination is there once. Names decide
+nothing alone: a column named as a count and combinations that avoid each other are both required.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> 
     dimensions = _needed({name: gathered.codes[name] for name in names})
     if counts and len(dimensions) >= FEWEST_DIMENSIONS and avoid_each_other([*dimensions.values()]):
         raise InputError(
-            f"input.path: a table of counts ({counts[0]!r}, by {len(dimensions)} columns whose combinations occur once), "
-            "not of people; its small cells need a tool for tabular data, such as tau-Argus"
+            f"input.path: a table of counts ({counts[0]!r}, by {len(dimensions)} columns whose combinations occur "
+            "once), not of people; its small cells need a tool for tabular data, such as tau-Argus"
         )
 
 

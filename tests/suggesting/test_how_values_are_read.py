@@ -269,7 +269,7 @@ COUNTS = {
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_a_table_of_counts_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="a table of counts .* not of people"):
+    with pytest.raises(InputError, match=r"a table of counts .* not of people"):
         suggested(COUNTS[name])
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,17 +70,23 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
     "%m-%Y": (r"^([0-9]{2})-([0-9]{4})$", r"\2-\1-01"),
     "%Y-%m": (r"^([0-9]{4})-([0-9]{2})$", r"\1-\2-01"),
 }
-"""How dates may be written, as `date_format`, and how such a text becomes an ISO date, of a month its first. Both digits
-are there, and a month by its name is M and its number.
+"""How dates may be written, as `date_format`, and how such a text becomes an ISO date, of a month its first. Both
+digits are there, and a month by its name is M and its number.
 """
-_MINUTE, _SECOND, _ZONE = r"([01]?[0-9]|2[0-3]):[0-5][0-9]", ":[0-5][0-9]", r"([+-](0[0-9]|1[0-4]):?[0-5][0-9]|Z)"
-BEFORE = {" ": "[0-9]", ":": "[0-9]{4}", "T": "[0-9]"}
-CLOCKS: Mapping[str, str] = {
-    f"{sign}%H:%M{seconds}{zone}": f"{BEFORE[sign]}{sign}{_MINUTE}{_SECOND if seconds else ''}{zone.replace('%z', _ZONE)}$"
-    for sign in " :T"
-    for seconds in ("", ":%S")
-    for zone in ("", "%z", " %z")
-}
+_MINUTE = r"([01]?[0-9]|2[0-3]):[0-5][0-9]"
+_SECOND = ":[0-5][0-9]"
+_ZONE = r"([+-](0[0-9]|1[0-4]):?[0-5][0-9]|Z)"
+_BEFORE = {" ": "[0-9]", ":": "[0-9]{4}", "T": "[0-9]"}
+
+
+def _clocks() -> Iterator[tuple[str, str]]:
+    """(the form of a time of day behind a date, what it matches)."""
+    for sign, seconds, zone in product(_BEFORE, ("", ":%S"), ("", "%z", " %z")):
+        parts = [_BEFORE[sign], sign, _MINUTE, _SECOND if seconds else "", zone.replace("%z", _ZONE), "$"]
+        yield f"{sign}%H:%M{seconds}{zone}", "".join(parts)
+
+
+CLOCKS: Mapping[str, str] = dict(_clocks())
 """How a time of day may be written behind a date of DATE_FORMATS, and what it matches."""
 CLOCK = f"[ :T]{_MINUTE}({_SECOND})?( ?{_ZONE})?$"
 NAMED_MONTH = r"(?i)^([0-9]{1,2}|[0-9]{4})?[- /]?[a-z]{3}[- /]?([0-9]{4})?$"
@@ -102,8 +109,8 @@ PLACEHOLDERS, REFUSALS, REFUSING, AMONG_NUMBERS = (
     tuple(words.split(", "))
     for words in yaml.safe_load(files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8")).values()
 )
-"""Words that often stand for a missing value; those with which a refusal to answer begins, and goes on; and those of the
-first that stand for a missing value among numbers only. They are not values of people, so a file may name them.
+"""Words that often stand for a missing value; those with which a refusal to answer begins, and goes on; and those of
+the first that stand for a missing value among numbers only. They are not values of people, so a file may name them.
 """
 REFUSAL = rf"(?i)({'|'.join(REFUSALS)})( ({'|'.join(REFUSING)}))*[.!]?"
 """A refusal to answer, with no other words in it."""
@@ -121,8 +128,8 @@ def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
 
 
 def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows have a date in each of DATE_FORMATS, perhaps with a time of day behind it, and how many have that in
-    each of CLOCKS. Days and months may have one digit.
+    """How many rows have a date in each of DATE_FORMATS, perhaps with a time of day behind it, and how many have that
+    in each of CLOCKS. Days and months may have one digit.
 
     values: distinct texts, without missing ones; counts: the rows of each.
 
