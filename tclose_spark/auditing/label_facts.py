@@ -11,7 +11,9 @@ from functools import lru_cache
 from tclose_spark.auditing.result import LabelNote
 from tclose_spark.measures.loss.bands import are_marks_unsure, read_bands, unread_numbers
 from tclose_spark.measures.loss.information_loss import set_members
-from tclose_spark.measures.loss.ranges import (
+from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.hierarchies.hierarchy import ROOT
+from tclose_spark.table.ranges import (
     INFINITY,
     as_interval,
     is_date,
@@ -19,8 +21,6 @@ from tclose_spark.measures.loss.ranges import (
     read_interval,
     shows_nothing,
 )
-from tclose_spark.runfile.text import count_spellings
-from tclose_spark.table.hierarchies.hierarchy import ROOT
 
 MOST_TEXTS = 2_000  # labels that are not numbers, and bins, that a task sends per column
 

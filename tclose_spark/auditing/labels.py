@@ -18,12 +18,10 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.loss.ranges import (
-    shows_nothing,
-)
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.columns.spark_types import is_unsupported
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.ranges import shows_nothing
 
 MOST_KNOWN = 100_000  # labels that a task remembers
 MOST_SHOWN = 3  # labels in a note

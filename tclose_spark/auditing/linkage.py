@@ -22,10 +22,10 @@ from tclose_spark.engine.tables import collect, keep, schema_of
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.linkage import MOST_ROWS, SEED, Distances, link, of_numbers, of_values
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.loss.ranges import interval_or_none
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, group_equal
+from tclose_spark.table.ranges import interval_or_none
 
 MOST_CLASSES, MOST_DIFFERENT = 20_000, 1_000_000
 WHAT = "--raw"

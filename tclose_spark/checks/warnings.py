@@ -22,6 +22,7 @@ MUCH = 0.5  # information loss, or share of rows with *, above which a release i
 MANY = 20  # values of a sensitive attribute that are rarely all equally far apart
 BINDING = Fraction(9, 10)  # of its t, from which the largest distance shows that t limits the classes
 A_HIERARCHY = "give it a hierarchy or generalization: set, or leave it out"
+INTERVALS = "compare intervals, without its hierarchy, which can end at any value"
 LEFT_OUT = "if left out, the other quasi-identifiers may keep more"
 
 
@@ -98,13 +99,20 @@ def _starred(
         )
         if rows > MUCH * figures.rows:
             bare = q.covers and not (q.loss.numeric or q.loss.sets or q.loss.hierarchy)
-            remedy = "" if figures.classes == 1 else f"; {A_HIERARCHY if bare else LEFT_OUT}"
+            cure = A_HIERARCHY if bare else INTERVALS if _could_be_intervals(q) else LEFT_OUT
+            remedy = "" if figures.classes == 1 else f"; {cure}"
             named.setdefault(remedy, {})[q.name] = rows
     for remedy, rows_of in named.items():
         least = min(rows_of.values())
         part = f"{'at least ' if len(rows_of) > 1 else ''}{least:,} of {figures.rows:,}"
         share = "all" if least == figures.rows else part
         yield f"{', '.join(rows_of)}: the published value is * in {share} rows{remedy}"
+
+
+def _could_be_intervals(quasi: JudgedQuasi) -> bool:
+    """Whether its hierarchy was built from dates or numbers, whose labels could be intervals."""
+    builder = quasi.builder
+    return builder is not None and (builder.dates is not None or builder.intervals is not None)
 
 
 def _of_use(figures: ClassFigures, attributes: Sequence[JudgedAttribute]) -> Iterator[str]:

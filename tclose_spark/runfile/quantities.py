@@ -88,25 +88,26 @@ def read_form(text: str, form: str) -> datetime:
 
 
 def check_date_format(form: str) -> str:
-    """A form of texts of dates or times (see `read_form`), with numbers and short English names of months.
+    """A form of texts of dates or times (see `read_form`), with numbers and short English names of months. A month
+    without a day is read as its first day.
 
-    >>> check_date_format("%d.%m.%Y")
-    '%d.%m.%Y'
+    >>> check_date_format("%d.%m.%Y"), check_date_format("%b-%Y")
+    ('%d.%m.%Y', '%b-%Y')
 
     Raises:
-        ValueError: if it names anything else, or no whole day.
+        ValueError: if it names anything else, or no month of a year.
     """
     if unknown := sorted(set(re.findall("%(.?)", form)) - DIRECTIVES):
         raise ValueError(
             f"expected directives of {', '.join(f'%{one}' for one in sorted(DIRECTIVES))}; %{unknown[0]} is none"
         )
-    example = datetime(2024, 2, 29, 12, 34)
+    example = datetime(2024, 2, 29 if "%d" in form or "%j" in form else 1, 12, 34, tzinfo=UTC)
     try:
         day = read_form(example.strftime(form.replace("%b", "Feb")), form).date()
     except (ValueError, re.error):
         day = None
     if day != example.date():
-        raise ValueError("expected a form with year, month and day, such as %d.%m.%Y")
+        raise ValueError("expected a form with year and month, such as %d.%m.%Y or %b-%Y")
     return form
 
 

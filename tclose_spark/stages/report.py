@@ -22,7 +22,7 @@ from tclose_spark.report.option_words import words_of
 from tclose_spark.runfile.suggested import change_notes, changes_of
 from tclose_spark.stages.publish import INTERNAL_REPORT, list_files, require_verified
 from tclose_spark.stages.staging.area import PLAN_REPORT, read_profile
-from tclose_spark.stages.warnings import query_error_notes, query_errors
+from tclose_spark.stages.warnings import could_be_intervals, query_error_notes, query_errors
 from tclose_spark.table.columns.weights import listed_totals
 from tclose_spark.table.domains import Profile
 
@@ -61,7 +61,8 @@ def write_reports(
     record["exports"] = _export(run, figures["fingerprint"])
     record["escape_formulas"] = run.spec.output.escape_formulas
     raw = measure(run)
-    notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"])
+    intervals = could_be_intervals(run.spec.attributes)
+    notes = query_error_notes(raw, figures["ncp_by_quasi_identifier"], intervals)
     if raw is not None and "query_error" in raw["worth"]:
         run.detail(f"counts     {query_errors(raw['worth'])}")
     changes = changes_of(run.spec)

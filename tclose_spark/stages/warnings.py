@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tclose_spark.measures.loss.information_loss import loses_most
-from tclose_spark.runfile.attributes import SensitiveAttribute
+from tclose_spark.runfile.attributes import Attributes, SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
@@ -18,6 +18,7 @@ from tclose_spark.table.far_numbers import CODES, FarNumbers, ends, far_numbers
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
 LITTLE = 0.1  # information loss that does not explain such an error
+LEAVE_OUT = "leave it out, or make it finer"
 MOST_SHOWN = 5  # values of a list in the run file
 
 
@@ -118,19 +119,29 @@ def _spellings(spellings: int, present: int) -> str:
     )
 
 
-def query_error_notes(raw: Mapping[str, Any] | None, losses: Mapping[str, float | None]) -> list[str]:
+def could_be_intervals(attributes: Attributes) -> frozenset[str]:
+    """The quasi-identifiers of numbers, dates or times with a hierarchy, without which their labels are intervals."""
+    quasi = attributes.quasi_identifiers.items()
+    return frozenset(name for name, one in quasi if one.type != "categorical" and one.hierarchy is not None)
+
+
+def query_error_notes(
+    raw: Mapping[str, Any] | None, losses: Mapping[str, float | None], intervals: Collection[str] = ()
+) -> list[str]:
     """A warning if counts from the release are mostly wrong, and the quasi-identifier that loses most, unless it loses
-    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier.
+    little. Internal, as the error is. raw: `RawVersusReleased`; losses: information loss by quasi-identifier;
+    intervals: see `could_be_intervals`.
     """
     error = (raw or {}).get("worth", {}).get("query_error", 0.0)
     if error <= MOST_ERROR:
         return []
     worst = loses_most(losses)
     loss = (losses[worst] if worst is not None else None) or 0.0
+    cure = "compare intervals, without its hierarchy, which can end at any value" if worst in intervals else LEAVE_OUT
     if worst is None:
         cause = ""
     elif loss > LITTLE:
-        cause = f"; {worst} loses most (NCP {loss:.4f}), so leave it out, or make it finer"
+        cause = f"; {worst} loses most (NCP {loss:.4f}), so {cure}"
     else:
         cause = f"; no quasi-identifier loses much (NCP at most {loss:.4f})"
     wrong = math.floor(100 * error) if error <= 1 else 100

@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.table.arrays import FloatArray
-from tclose_spark.table.columns.patterns import AMONG_NUMBERS, CODED_NUMBER, PLACEHOLDERS
+from tclose_spark.table.columns.patterns import AMONG_NUMBERS, CODED_NUMBER, PLACEHOLDERS, REFUSAL
 from tclose_spark.table.columns.preparing import not_of_type
+from tclose_spark.table.ranges import interval_or_none
 
 WORDS = frozenset(PLACEHOLDERS)
+REFUSED = re.compile(REFUSAL)
 ABOVE = re.compile(r"[789]|9{2,}|8{2,}|7{2,}|9+[678]|9{2,}\.9")
 BELOW = re.compile(r"-([1-9]|9{2,}|8{2,}|7{2,}|6{2,}|9+[678])")
 """Usual codes above and below all other numbers."""
@@ -22,25 +24,21 @@ DATES = re.compile(
     r"(9999-12-31|2999-12-31|1900-01-01|1899-12-3[01]|1800-01-01|0001-01-01)([T ]00:00(:00)?)?"
     r"|01[./-]01[./-](1900|1800|0001)|(31[./-]12|12[./-]31)[./-]9999"
 )
-LABEL = re.compile(
-    r"(?i)[<>\u2264\u2265]=? ?[0-9]+|[0-9]+ ?\+|[0-9]+ ?(-|\u2013|to|bis|\u00e0|a) ?[0-9]+"
-    r"|(under|over|below|above|unter|\u00fcber|ab|bis|moins de|plus de) [0-9]+"
-    r"|[0-9]+ (and|or|und|oder|et|ou|y|o) (over|older|more|above|under|less|mehr|\u00e4lter|plus|m[a\u00e1]s)"
-)
-"""Intervals and open ends among numbers."""
 MOST_CODES, FEW_VALUES = 6, 12
-MOST_LABELLED = 0.2  # of the rows with a number
+MOST_LABELLED = 0.2  # of the rows with a number, for ranges among numbers
+MOST_LABELS = 20  # different texts among numbers
 NUMBERS = QuasiIdentifier(type="numeric")
 
 
 @dataclass(frozen=True)
 class Codes:
-    """What stands for missing values: rows by code. labels: those of them that are intervals among numbers. unnamed:
-    rows of numbers that may be codes, but that too few people share to be named.
+    """What stands for missing values: rows by code. labels: the rows of texts that are values beside numbers, which are
+    ranges such as `90+` and refusals to answer. unnamed: rows of numbers that may be codes, but that too few people
+    share to be named.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
+    labels: dict[str, int] = field(default_factory=dict)
     unnamed: int = 0
 
 
@@ -53,7 +51,7 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
     >>> codes_of_column(pa.array([20, 31, 45, 999]), pa.array([7, 9, 8, 12]), 10).rows
     {'999': 12}
     >>> codes_of_column(pa.array(["1", "2", "Unknown", "65+"]), pa.array([30, 90, 12, 15]), 10)
-    Codes(rows={'65+': 15, 'Unknown': 12}, labels=('65+',), unnamed=0)
+    Codes(rows={'Unknown': 12}, labels={'65+': 15}, unnamed=0)
     """
     is_text = pa.types.is_string(values.type)
     texts = values.to_pylist() if is_text else [f"{number:.15g}" for number in values.to_pylist()]
@@ -67,27 +65,36 @@ def codes_of_column(values: pa.Array, counts: pa.Array, least: int, numbers: boo
         if len(words) + len(labels) < len(others) or any(re.fullmatch(CODED_NUMBER, text) for text in rows):
             numbers, labels = False, {}
     if not numbers:
-        return Codes(words)
+        return Codes(words, labels)
     counted = sorted((float(text), n, text.removesuffix(".0")) for text, n in rows.items())
     far = _far_numbers(*(np.array([one[i] for one in counted], dtype=np.float64) for i in (0, 1)))
     found = {text: n for number, n, text in counted if number in far}
     named = {text: n for text, n in found.items() if n >= least}
     unnamed = sum(found.values()) - sum(named.values())
-    return Codes({**named, **labels, **words}, tuple(labels), unnamed)
+    return Codes({**named, **words}, labels, unnamed)
 
 
 def _among_texts(texts: Mapping[str, int], numeric: int, least: int) -> tuple[dict[str, int], dict[str, int]]:
-    """(words and dates for missing values, labels of intervals) among texts that are no numbers, with their rows.
-    numeric: the rows of numbers beside them.
+    """(words and dates for missing values, ranges and refusals beside numbers) among texts that are no numbers, with
+    their rows. numeric: the rows of numbers beside them.
     """
     others = {text: n for text, n in texts.items() if _plain(text) not in WORDS}
-    labels = {text: n for text, n in others.items() if n >= least and LABEL.fullmatch(text.strip())}
-    if labels and len(labels) == len(others) and sum(labels.values()) <= MOST_LABELLED * numeric:
-        others = {}
-    else:
+    labels = _labels(others) if numeric and len(others) <= MOST_LABELS else {}
+    ranges = sum(n for text, n in labels.items() if not REFUSED.fullmatch(text.strip()))
+    if not labels or len(labels) < len(others) or ranges > MOST_LABELLED * numeric:
         labels = {}
-    words = {text: n for text, n in texts.items() if _is_word(text, others)}
+    words = {text: n for text, n in texts.items() if _is_word(text, others.keys() - labels.keys())}
     return words | {text: n for text, n in others.items() if n >= least and DATES.fullmatch(text)}, labels
+
+
+def _labels(texts: Mapping[str, int]) -> dict[str, int]:
+    """Those of the texts that are ranges, such as `90+` and `under 5`, or refusals to answer."""
+    return {text: n for text, n in texts.items() if REFUSED.fullmatch(text.strip()) or _is_range(text)}
+
+
+def _is_range(text: str) -> bool:
+    interval = interval_or_none(text.strip())
+    return interval is not None and interval.low < interval.high
 
 
 def _plain(text: str) -> str:

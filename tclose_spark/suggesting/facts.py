@@ -20,7 +20,10 @@ from tclose_spark.table.columns.patterns import (
     BOOLEAN,
     CODED_NUMBER,
     DATE,
+    MEASURE,
+    PADDED,
     count_matching,
+    forms_of,
     identifying,
     placeholders,
 )
@@ -49,7 +52,7 @@ class WholeCounts:
 
     missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
     estimated: whether `distinct` is an estimate.
-    formatted: by DATE_FORMATS, texts that are dates.
+    formatted: by DATE_FORMATS and CLOCKS, texts that are dates, and the times of day behind them.
     not_numbers: values that are not a finite number of at most 15 digits.
     marked: texts that have a meaning in a release (`*`, `{..}`).
     iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
@@ -83,7 +86,7 @@ class ColumnFacts:
     length: mean length of its texts.
     identifying, placeholders: rows by what their values look like, and by the word they hold.
     codes: what stands for missing values; the other facts are of the column without them (see `gather_described`).
-    dates, booleans, coded, amounts: rows whose values look like one.
+    dates, booleans, coded, amounts, measures: rows whose values look like one.
     twice: texts that are the same number as another text.
     fractions: values that are no whole number.
     weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
@@ -110,6 +113,7 @@ class ColumnFacts:
     booleans: int = 0
     coded: int = 0
     amounts: int = 0
+    measures: int = 0
     twice: int = 0
     fractions: int = 0
     weighs: Weighs = ""
@@ -139,9 +143,9 @@ class ColumnFacts:
 
     @property
     def date_formats(self) -> tuple[str, ...]:
-        """The formats in which every value of the table is a date; several if the day may be the month."""
+        """The formats in which every value of the table is a date or a time; several if the day may be the month."""
         present = self.whole.present if self.kind in ("text", "integer") else 0
-        return tuple(form for form, rows in self.whole.formatted.items() if 0 < present == rows)
+        return forms_of(self.whole.formatted, present)
 
     @property
     def are_all_numbers(self) -> bool:
@@ -254,11 +258,18 @@ def _texts(values: pa.Array, counts: pa.Array) -> dict[str, Any]:
         "placeholders": placeholders(values, counts),
         "dates": count_matching(values, counts, DATE),
         "booleans": count_matching(values, counts, BOOLEAN),
-        "coded": count_matching(values, counts, CODED_NUMBER),
+        "coded": 0 if _are_padded(values, counts) else count_matching(values, counts, CODED_NUMBER),
         "amounts": count_matching(values, counts, AMOUNT),
+        "measures": count_matching(values, counts, MEASURE),
         "spellings": spelled,
         "text": options,
     }
+
+
+def _are_padded(values: pa.Array, counts: pa.Array) -> bool:
+    """Whether all texts are numbers with the same digits after the point."""
+    rows = pc.sum(counts).as_py()
+    return any(count_matching(values, counts, pattern) == rows for pattern in PADDED)
 
 
 def _spellings(values: list[str]) -> tuple[int, Mapping[str, str | bool]]:

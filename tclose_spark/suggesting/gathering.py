@@ -28,12 +28,22 @@ from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_o
 from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
-from tclose_spark.table.columns.patterns import DATE_FORMATS, ISO_DATE, ISO_TIME, MARKED, count_dates, count_matching
+from tclose_spark.table.column_names.header_lines import require_names
+from tclose_spark.table.columns.patterns import (
+    CLOCKS,
+    DATE_FORMATS,
+    ISO_DATE,
+    ISO_TIME,
+    MARKED,
+    count_dates,
+    count_matching,
+)
 from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
-from tclose_spark.table.columns.spark_types import is_unsupported, type_name
+from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
+LINES = 5000  # rows by which the names of columns are examined
 KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     "integer": pa.types.is_integer,
     "decimal": lambda kind: pa.types.is_floating(kind) or pa.types.is_decimal(kind),
@@ -44,7 +54,7 @@ KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
 }
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS)
+PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS, *CLOCKS)
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
 and after those `n` of each of PARTS.
@@ -104,7 +114,7 @@ def _whole(table: Table, columns: int) -> list[WholeCounts]:
     found = []
     for numbers, registers in zip(counts[:, REGISTERS:].tolist(), ranks[:, :REGISTERS], strict=True):
         parts = dict(zip(PARTS, numbers, strict=True))
-        formatted = {form: parts.pop(form) for form in DATE_FORMATS}
+        formatted = {form: parts.pop(form) for form in (*DATE_FORMATS, *CLOCKS)}
         found.append(WholeCounts(**parts, distinct=estimate(registers), formatted=formatted))
     return found
 
@@ -140,7 +150,7 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
         0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
     ]
     dated = kind in ("text", "integer")
-    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys(DATE_FORMATS, 0)
+    formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys((*DATE_FORMATS, *CLOCKS), 0)
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 
@@ -179,7 +189,8 @@ def _value(column: pa.Array) -> pa.Array:
 def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCounts) -> str:
     """Why a column cannot be released as it is; "" if it can. names: of all columns."""
     if is_unsupported(field.type) or pa.types.is_binary(field.type):
-        return f"its type, {type_name(field).partition('<')[0]}, cannot be released"
+        name = type_name(field)
+        return f"its type, {name.partition('<')[0]}, cannot be released; {how_to_flatten(name)}"
     if set(name) & DELTA_FORBIDS:
         return "a Delta table cannot hold its name; rename it (no blanks or , ; { } ( ) =)"
     if [other.lower() for other in names].count(name.lower()) > 1:
@@ -193,6 +204,7 @@ def gather_described(opened: OpenedTable, most: int | None, k: int | None = None
     """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
     first = gather_facts(opened, most, k)
     names = schema_of(opened.table).names
+    _require_names(names, first.sample.slice(0, LINES))
     described = zip(names, first.facts, strict=True)
     codes = {name: [*map(code_of, one.codes.rows)] for name, one in described if one.codes.rows}
     if not codes:
@@ -200,3 +212,9 @@ def gather_described(opened: OpenedTable, most: int | None, k: int | None = None
     again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)
     facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
     return replace(again, facts=tuple(facts))
+
+
+def _require_names(names: Sequence[str], sample: pa.Table) -> None:
+    """See `require_names`. Files in this process's reach are examined before; other tables by their sample."""
+    texts = [pc.fill_null(column.cast(pa.string()), "").to_pylist() for column in sample.columns]
+    require_names(names, [*zip(*texts, strict=True)], "input.path: the names of the columns", "give them names")

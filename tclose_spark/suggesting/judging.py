@@ -82,10 +82,10 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     identifying = _unique(facts, hint)
     if identifying:
         return "direct", identifying
-    if not facts.whole.present:
-        return "open", "it is empty"
     if facts.unusable:
         return "open", facts.unusable
+    if not facts.whole.present:
+        return "open", "it is empty"
     if looks is not None:
         return "open", f"{looks[0]}: text with traces of people"
     if concept is not None and concept.role == "weight":
@@ -118,6 +118,8 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a duration
     if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
         return ""  # keys are whole numbers; a measurement without a known name is left out
+    if not hint.numbers and facts.measures >= MEASURED * max(1, facts.present):
+        return ""
     if facts.uniqueness >= NEARLY_UNIQUE and not measured and facts.whole.present > 1:
         return f"nearly unique: {said}"
     if hint.numbers and facts.uniqueness >= (KEYED if hint.concept is None else KEYED_OF_A_CONCEPT):
@@ -131,7 +133,7 @@ def _are_mostly_numbers(facts: ColumnFacts) -> bool:
     """Whether nearly all values are numbers, or nearly all of the sample are amounts such as 2.345,00 \u20ac."""
     numbers = facts.whole.present - facts.whole.not_numbers
     are_numbers = facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
-    return are_numbers or facts.amounts >= MEASURED * max(1, facts.present)
+    return are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
 
 
 def looks_like_a_key(facts: ColumnFacts) -> bool:

@@ -16,6 +16,7 @@ from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.input.table_argument import unread
 from tclose_spark.io.tables.check_columns import plain_name
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.column_names.header_lines import steps
 from tclose_spark.table.column_names.names import is_name
 from tclose_spark.table.columns.spark_types import MALFORMED
 
@@ -36,7 +37,8 @@ def open_unknown_table(session: Session, source: Input) -> OpenedTable:
     except InputError as error:
         raise unread(error, source) from None
     header = source.format == "csv" and source.options.get("header", "").lower() == "true"
-    if header and 2 * sum(not is_name(name) for name in names) >= len(names):
+    odd = [place for place, name in enumerate(names) if not is_name(name)]
+    if header and 2 * len({*odd} - steps(names)) >= len(names):
         raise InputError(
             f"input.path: the first line of {source.path} looks like a record, not like column names; if it is one, "
             "give --option header=false"

@@ -8,13 +8,14 @@ from typing import Any
 
 from tclose_spark.runfile.attributes import MEASURE
 from tclose_spark.runfile.quantities import parse_number
-from tclose_spark.suggesting.facts import ColumnFacts
+from tclose_spark.suggesting.facts import ColumnFacts, least_k
 from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.table.far_numbers import CODES
 
 FEW = 10  # numbers with at most this many values are taken for codes
 FEW_QUANTITIES = 4  # the same for numbers whose name says that they measure, such as classes of income
 MOST_IN_SETS = 100  # values of a category that is published as sets; a larger set is hard to read
+IN_PAIRS = 2  # values, then groups, of numbers with a top code
 NEIGHBOURS = 4  # values, then groups, of a category with more values that has no known hierarchy
 MEASURED = frozenset(["money", "finances", "measurement", "grade"])
 """Concepts of quantities, whose zeros in front are no code's."""
@@ -37,10 +38,17 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
     settings: dict[str, Any] = {"type": "categorical"}
     if _is_measured(one):
         settings = {"type": "numeric"}
+    elif facts.codes.labels and not _are_codes(one):
+        settings["hierarchy"] = {"order": IN_PAIRS}
     elif facts.calendar is not None:
         settings = {"type": facts.calendar}
     elif len(facts.date_formats) == 1:
-        settings = {"type": "date", "date_format": facts.date_formats[0]}
+        form = facts.date_formats[0]
+        settings = {"type": "timestamp" if "%H" in form else "date", "date_format": form}
+        if "%d" not in form:
+            said.append(
+                "months, each read as its first day; with hierarchy: {dates: [month, quarter, year]} labels are months"
+            )
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
         said.append(f"{facts.system.name}, by its name and the form of its values")
@@ -51,7 +59,10 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
         said.append("! groups of neighbours in the order of their names; a hierarchy by meaning would say more: a CSV")
     if len(facts.date_formats) > 1:
         either = " or ".join(f'"{form}"' for form in facts.date_formats)
-        said.append(f"? dates as text, whose days may be months; if you know, write type: date, date_format: {either}")
+        kind = "timestamp" if "%H" in either else "date"
+        said.append(
+            f"? dates as text, whose days may be months; if you know, write type: {kind}, date_format: {either}"
+        )
     elif facts.is_date and facts.calendar is None and "date_format" not in settings:
         said.append("! dates as text in several forms; in one form they could have type: date and a date_format")
     if taken and one.concept is not None and one.concept.either:
@@ -71,6 +82,9 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
         if facts.whole.missing:
             settings["missing"] = "lowest"
             said.append("? where are its missing values in the order: missing: lowest or highest")
+    elif facts.codes.labels and not _are_codes(one) and facts.distinct > FEW:
+        missing = {"missing": "leaf"} if facts.whole.missing else {}
+        settings = {"distance": "hierarchical", "t": t, "hierarchy": {"order": IN_PAIRS}, **missing}
     elif facts.system is not None and facts.whole.distinct > FEW:
         missing = {"missing": "leaf"} if facts.whole.missing else {}
         settings = {"distance": "hierarchical", "t": t, "hierarchy": facts.system.hierarchy, **missing}
@@ -97,13 +111,16 @@ def _certain(facts: ColumnFacts, t: str) -> Iterator[str]:
 
 def no_settings(one: SuggestedColumn) -> ColumnSettings:
     """The entry of a column without settings."""
-    return ColumnSettings(name=one.name, settings={}, said=(_figures(one), *_remarks(one.facts)))
+    said = [_figures(one), *_remarks(one.facts)]
+    if one.facts.unusable not in ("", one.why):
+        said.append(f"! {one.facts.unusable}")
+    return ColumnSettings(name=one.name, settings={}, said=tuple(said))
 
 
 def kind_of(facts: ColumnFacts) -> str:
     """Its type in a word: that of its values, even if a file has them as text."""
     if facts.kind == "text":
-        return "number" if facts.is_number else "date" if facts.is_date else "text"
+        return "number" if facts.is_number or facts.codes.labels else "date" if facts.is_date else "text"
     return facts.kind
 
 
@@ -138,6 +155,8 @@ def _reading(facts: ColumnFacts) -> dict[str, Any]:
 
 def _figures(one: SuggestedColumn) -> str:
     facts = one.facts
+    if facts.unusable and not facts.whole.present:
+        return one.why  # its values are not read
     about = "about " if facts.whole.estimated else ""
     parts = [f"{about}{facts.whole.distinct:,} values", f"{share(facts.alone)} alone"]
     if facts.whole.missing:
@@ -172,18 +191,20 @@ def _remarks(facts: ColumnFacts) -> Iterator[str]:
         yield f"{facts.spellings:,} of its values are other spellings of another; {cure}"
     if facts.placeholders:
         listed = ", ".join(f"{word!r} in {rows:,} rows" for word, rows in facts.placeholders.items())
-        yield f"? may mean that it is missing: {listed}; a release takes it for a value"
+        yield f"? may mean that it is missing: {listed}; a release takes it for a value, unless missing_values lists it"
     for what, rows in facts.identifying.items():
         yield f"! {rows:,} values look like {what}"
     if facts.codes.rows:
         yield f"? {said_of_codes(facts)}; remove from missing_values what is a value"
-    if facts.codes.labels:
-        labels = ", ".join(facts.codes.labels)
-        yield (
-            f"? numbers, and {labels}: a top code, or intervals? They are read as missing; to keep them, write a "
-            "number for each (65 for 65+), or type: categorical without missing_values"
-        )
     if facts.codes.unnamed:
         yield f"? {said_of_far_numbers(facts)}; {CODES}"
-    if facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
+    if facts.codes.labels:
+        least = least_k(facts.whole.rows)
+        shared = sorted(label for label, rows in facts.codes.labels.items() if rows >= least)
+        labels = ", ".join(shared) or "ranges"
+        yield (
+            f"? numbers, and {labels}: values of their own, in groups of neighbours. With missing_values: "
+            f"{shared}, the others could be numbers"
+        )
+    elif facts.kind == "text" and not facts.system and 0 < facts.whole.not_numbers < 0.1 * facts.whole.present:
         yield f"? all but {facts.whole.not_numbers:,} values are numbers; correct these, and write type: numeric"

@@ -20,6 +20,7 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.tables_of_counts import require_people
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
@@ -118,9 +119,10 @@ def suggestion_from_facts(
     source: the table, as the run file names it. file: the run file's path. k: None for a k that suits the table's size.
 
     Raises:
-        InputError: if the table lacks a quasi-identifier or a sensitive attribute.
+        InputError: if the table is one of counts, or lacks a quasi-identifier or a sensitive attribute.
     """
     columns = tuple(suggest_role(facts) for facts in gathered.facts)
+    require_people(columns, gathered)
     choice = leave_out_revealing(choose_roles(columns), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)

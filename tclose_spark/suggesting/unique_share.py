@@ -43,7 +43,7 @@ def unique_share(columns: Iterable[IntArray]) -> float:
     >>> unique_share([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
     0.5
     """
-    codes = _tuples(columns)
+    codes = tuples(columns)
     return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
 
 
@@ -60,12 +60,12 @@ def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
 
 def _entropy(columns: Iterable[IntArray]) -> float:
     """In bits, of tuples of codes."""
-    counts = np.unique(_tuples(columns), return_counts=True)[1]
+    counts = np.unique(tuples(columns), return_counts=True)[1]
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
 
 
-def _tuples(columns: Iterable[IntArray]) -> IntArray:
+def tuples(columns: Iterable[IntArray]) -> IntArray:
     """A number for each tuple of codes."""
     codes = np.zeros(0, dtype=np.int64)
     for column in columns:
@@ -81,7 +81,7 @@ def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
     """
     rows = np.bincount(person)
     several = rows > 1
-    kinds = np.bincount(np.unique(np.stack([person, _tuples(of)]), axis=1)[0], minlength=len(rows))
+    kinds = np.bincount(np.unique(np.stack([person, tuples(of)]), axis=1)[0], minlength=len(rows))
     return float((kinds[several] > 1).mean()) if several.any() else 0.0
 
 

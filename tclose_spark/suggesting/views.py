@@ -21,7 +21,7 @@ def column_line(facts: ColumnFacts) -> str:
     """A column in 80 characters: its values, missing values, unique rows, and role."""
     judged = suggest_role(facts)
     missing = facts.whole.missing / facts.whole.rows
-    share = "-" if not missing else "<1%" if missing < 0.01 else f"{missing:.0%}"
+    share = "-" if not missing or (facts.unusable and missing == 1) else "<1%" if missing < 0.01 else f"{missing:.0%}"
     kind = kind_of(facts).replace("stamp", "")
     return (
         f"{_short(facts.name):<{NAME}} {kind:<{KIND}} {_counted(facts.whole):>8} {share:>7} "
@@ -45,6 +45,10 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     far = [f"{name}: {said_of_far_numbers(facts)}" for name, facts in named.items() if facts.codes.unnamed]
     for sentence in (*suggestion.choice.groups, *codes, *far):
         yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+    for column in suggestion.columns:
+        if column.facts.unusable:
+            sentence = f"{_short(column.name)}: {column.facts.unusable}"
+            yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     worst = [one for one in suggestion.alone if len(one.columns) > 1][-1:]
     if any(one.facts.whole.estimated for one in suggestion.columns):
         yield "    ~ marks numbers of values that are estimates"

@@ -23,9 +23,9 @@ from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, of_arrow
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import LabelLoss
-from tclose_spark.measures.loss.ranges import INFINITY, looks_generalized, read_interval
 from tclose_spark.measures.supersets.label_axes import LabelAxis
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.ranges import INFINITY, looks_generalized, read_interval
 
 TREES = {"city": CITIES}
 Column = Mapping[str | None, Fraction | float]

@@ -25,11 +25,11 @@ with atheris.instrument_imports(include=["tclose_spark", "yaml", "fractions"]):
     from tclose_spark.errors import TcloseError
     from tclose_spark.io.local_session import LocalSession
     from tclose_spark.measures.loss.information_loss import set_members
-    from tclose_spark.measures.loss.ranges import interval_or_none
     from tclose_spark.runfile.loading import load_spec
     from tclose_spark.runfile.profiles.settings import parse_populations
     from tclose_spark.runfile.spec import Input
     from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+    from tclose_spark.table.ranges import interval_or_none
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/fuzz"

@@ -22,11 +22,11 @@ from tclose_spark.engine.local.reading import NeedsSparkError, read_table
 from tclose_spark.errors import ConfigurationError, TcloseError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.measures.loss.information_loss import set_members
-from tclose_spark.measures.loss.ranges import interval_or_none
 from tclose_spark.runfile.loading import load_spec, parse_yaml
 from tclose_spark.runfile.profiles.settings import parse_populations
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
+from tclose_spark.table.ranges import interval_or_none
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_FILES = sorted((ROOT / "conf").glob("*.yaml"))

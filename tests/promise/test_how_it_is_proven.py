@@ -337,7 +337,6 @@ def test_they_share_the_definitions() -> None:
         "measures.likeness",
         "measures.loss.coarseness",  # how wide a label may be
         "measures.loss.information_loss",  # how labels are read; makers check theirs with it
-        "measures.loss.ranges",
         "requirements.closeness",
         "requirements.criterion",
         "requirements.diversity",
@@ -348,6 +347,7 @@ def test_they_share_the_definitions() -> None:
         "requirements.wording",
         "requirements.words",
         "table.arrays",  # and exact integers
+        "table.ranges",
         "table.column_names.hints",  # the concepts that identifiers name
         "table.column_names.names",
         "table.columns.missing",  # codes of the input that are read as missing

@@ -9,7 +9,8 @@ from test_report_browser import figures
 from test_report_html import certificate  # noqa: F401 - a fixture
 
 from tclose_spark.report.internal import render_internal, versions
-from tclose_spark.stages.warnings import query_error_notes
+from tclose_spark.runfile.attributes import Attributes
+from tclose_spark.stages.warnings import could_be_intervals, query_error_notes
 
 RAW: dict[str, Any] = {
     "rows": 90,
@@ -139,6 +140,9 @@ def test_counts_that_are_mostly_wrong_are_warned_of(certificate, made):  # noqa:
     useless = "the table is nearly useless: half of random counts from it are wrong by 51% or more"
     assert notes == [f"{useless}; age loses most (NCP 0.9000), so leave it out, or make it finer"]
     assert query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": None}) == [useless]
+    dated = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, losses, ["age"])
+    cure = "compare intervals, without its hierarchy, which can end at any value"
+    assert dated == [f"{useless}; age loses most (NCP 0.9000), so {cure}"]
     fine = query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.1, "city": 0.01})
     assert fine == [f"{useless}; no quasi-identifier loses much (NCP at most 0.1000)"]
     assert "age loses most" in query_error_notes({**RAW, "worth": {"query_error": 0.51}}, {"age": 0.11})[0]
@@ -217,3 +221,10 @@ def test_how_it_was_made(certificate, made):  # noqa: F811
     assert f"numpy {versions()['numpy']}" in page.after("Versions")
     assert "http" not in page.source
     assert not page.open
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "date"])
+def test_dates_with_a_hierarchy_could_be_intervals(kind: str) -> None:
+    quasi = {"time": {"type": kind, "hierarchy": {"dates": ["month", "year"]}}, "day": {"type": kind}, "sex": {}}
+    attributes = Attributes.model_validate({"quasi_identifiers": quasi, "sensitive_attributes": {"x": {"t": 0.2}}})
+    assert could_be_intervals(attributes) == {"time"}

@@ -19,12 +19,12 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, combine, map_batches, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.loss.information_loss import set_members
-from tclose_spark.measures.loss.ranges import interval_or_none
 from tclose_spark.runfile.hierarchies import HierarchyBuilder
 from tclose_spark.runfile.quantities import CODES_A_DAY, parse_moment, parse_number, write_moment
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.hierarchies.building import labels_above
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import interval_or_none
 from tclose_spark.table.writing import write_number
 
 MOST_JOINED = 2_000_000  # distinct classes, all of which go to every task

@@ -53,7 +53,7 @@ def arrow_schema(table: DataFrame) -> pa.Schema:
             metadata[UNREADABLE.encode()] = field.metadata[UNREADABLE].encode()
         kind = pa.null() if isinstance(field.dataType, UNSUPPORTED) else _arrow_type(field.dataType)
         if pa.types.is_null(kind):
-            metadata[TYPE] = field.dataType.simpleString().encode()
+            metadata[TYPE] = field.metadata.get(TYPE.decode(), field.dataType.simpleString()).encode()
         fields.append(pa.field(field.name, kind, metadata=metadata or None))
     return pa.schema(fields)
 

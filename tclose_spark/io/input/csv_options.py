@@ -12,8 +12,8 @@ from tclose_spark.runfile.spec import Input
 
 THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
 """What may stand between groups of three digits."""
-CURRENCIES = ("$", "\u20ac", "\u00a3", "\u00a5", "EUR", "USD", "GBP", "CHF")
-"""What may stand before or after an amount."""
+CURRENCIES = ("$", "\u20ac", "\u00a3", "\u00a5", "EUR", "USD", "GBP", "CHF", "%")
+"""What may stand before or after an amount, and the sign of percentages."""
 BLANKS = " \u00a0"
 """Blanks between an amount and its currency."""
 

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_type
 
 from tclose_spark.io.input.arrow_frames import as_arrow, is_spark, readable
-from tclose_spark.io.tables.columns import UNREADABLE, quoted
+from tclose_spark.io.tables.columns import TYPE, UNREADABLE, quoted
 
 
 def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
@@ -22,12 +22,15 @@ def as_dataframe(spark: SparkSession, table: Any) -> DataFrame:
     """
     if is_spark(table):
         return table  # type: ignore[no-any-return]
-    arrow, lost = readable(as_arrow(table))
+    given = as_arrow(table)
+    arrow, lost = readable(given)
     schema = T.StructType([T.StructField(field.name, _spark_type(field.type)) for field in arrow.schema])
     made = spark.createDataFrame(arrow, schema)
-    return made.select(
-        *[quoted(c).alias(c, metadata={UNREADABLE: lost[c]}) if c in lost else quoted(c) for c in made.columns]
-    )
+    notes = {name: {UNREADABLE: why} for name, why in lost.items()}
+    for field in given.schema:
+        if TYPE.encode() in (field.metadata or {}):
+            notes[field.name] = {TYPE: field.metadata[TYPE.encode()].decode()}
+    return made.select(*[quoted(c).alias(c, metadata=notes.get(c, {})) for c in made.columns])
 
 
 def _spark_type(kind: pa.DataType) -> T.DataType:

@@ -30,6 +30,7 @@ from tclose_spark.io.input.totals import Rows, lines_below
 from tclose_spark.io.input.workbooks import cells, has_names
 from tclose_spark.io.storage.folders import local_path
 from tclose_spark.runfile.spec import Input
+from tclose_spark.table.column_names.header_lines import require_names
 
 PREFIX, TAIL, LINES = 1 << 20, 1 << 14, 5000  # bytes and lines that are looked at
 SEPARATORS = (",", ";", "\t", "|")
@@ -43,6 +44,8 @@ LEFT_OUT = "these lines are left out"
 PLAIN = re.compile(Numerals().pattern)
 GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})*|0")
 DIGIT = re.compile("[0-9]")
+NO_HEADER, RENAME = "input.options.header: false", "rename these columns (input.columns)"
+"""What to do about a first line that looks like a record: if it is one, and if it is not."""
 NUMERAL = re.compile(r"[+-]?[0-9][0-9.,'\u2019 \u00a0\u202f]*")
 QUOTED = re.compile(r"(^|[,;\t|])'[^']*'($|[,;\t|\r])")
 ODD = re.compile(
@@ -93,7 +96,18 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     if layout is not None:
         _require_header(layout, file, source, names)
         found |= dict(_found(layout, file, start, encoding, source, names))
+        if "header" in found or option_of(source, "header").lower() == "true":
+            where, cure = f"input.path: the first line of {file.name}", f"if it is one, set {NO_HEADER}"
+            _require_names(layout, source, where, cure)
     return _told(source, layout, found, file, may_leave_out)
+
+
+def _require_names(layout: _Layout, source: Input, where: str, cure: str) -> None:
+    """See `require_names`. Columns that have new names in the run file are known by their names."""
+    names, rows = layout.rows[0], layout.rows[1:]
+    places = [place for place, name in enumerate(names) if name not in source.columns]
+    held = [[row[place] for place in places] for row in rows]
+    require_names([names[place] for place in places], held, where, f"{cure}; else {RENAME}")
 
 
 def _told(source: Input, layout: _Layout | None, found: dict[str, str], file: Path, may_leave_out: bool) -> Input:
@@ -264,6 +278,9 @@ def _sheet(file: Path, source: Input) -> tuple[_Layout | None, dict[str, str]]:
     rows, sheets = read_by(cells, file, source)
     texts = [[str(cell) for cell in row] for row in rows[lines_left_out(source, "skip_rows") :]]
     layout = _layout_of([*enumerate(texts)], ",", '"', has_names(source))
+    if layout is not None and has_names(source):
+        where, cure = f"input.path: the first row of {file.name}", "if it is one, write names above it"
+        _require_names(layout, source, where, cure)
     found = {} if layout is None else dict(_ends(layout, source, texts, lambda: layout.rows[1:]))
     return layout, found if len(sheets) < 2 or option_of(source, "sheet") else {"sheet": sheets[0], **found}
 

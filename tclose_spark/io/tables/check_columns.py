@@ -11,7 +11,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
-from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, type_name, why_unreadable
+from tclose_spark.table.columns.spark_types import MALFORMED, how_to_flatten, is_unsupported, type_name, why_unreadable
 from tclose_spark.table.people import HOUSEHOLD, PERSON
 
 SUPPRESSED = "suppressed"
@@ -94,8 +94,8 @@ def _column_problems(schema: pa.Schema, column: str, names: Sequence[str], attri
         )
     if is_unsupported(field.type):
         yield (
-            f"column {column!r} is of type {type_name(field)}, which cannot be released; convert it to plain "
-            "values, or drop it"
+            f"column {column!r} is of type {type_name(field)}, which cannot be released; "
+            f"{how_to_flatten(type_name(field))}"
         )
     elif (
         quasi is not None and (wanted := _wanted(quasi)) is not None and not any(is_a(field.type) for is_a in wanted[0])

@@ -17,7 +17,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from tclose_spark.measures.loss.ranges import (
+from tclose_spark.runfile.quantities import parse_quantity
+from tclose_spark.table.ranges import (
     FACTORS,
     INFINITY,
     LONGEST,
@@ -32,7 +33,6 @@ from tclose_spark.measures.loss.ranges import (
     is_date,
     plain_number,
 )
-from tclose_spark.runfile.quantities import parse_quantity
 
 FACTOR = "|".join(rf"(?P<f{factor}>{as_word(words)})" for words, factor in FACTORS.items())
 TOKEN = re.compile(

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tclose_spark.measures.loss.ranges import INFINITY, Interval, interval_or_none, looks_generalized, shows_nothing
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import INFINITY, Interval, interval_or_none, looks_generalized, shows_nothing
 
 
 class NoLabelError(ValueError):

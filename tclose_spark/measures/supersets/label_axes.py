@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from tclose_spark.measures.loss.information_loss import LabelLoss, set_members
-from tclose_spark.measures.loss.ranges import as_interval, read_interval
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import by_value
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import as_interval, read_interval
 
 Label = tuple[str | None, ...]
 """What a class publishes of a quasi-identifier: a text, or two bounds."""

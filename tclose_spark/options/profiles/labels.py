@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tclose_spark.measures.loss.information_loss import set_members
-from tclose_spark.measures.loss.ranges import Interval, interval_or_none
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.ranges import Interval, interval_or_none
 
 OLDEST = Fraction(90)
 """Ages from here up are one category."""

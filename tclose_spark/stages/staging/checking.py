@@ -20,7 +20,7 @@ from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.tallies import NumberRange
 from tclose_spark.stages.warnings import NEARLY_UNIQUE
 from tclose_spark.stages.wrong_values import wrong_values
-from tclose_spark.table.columns.patterns import count_dates
+from tclose_spark.table.columns.patterns import count_dates, forms_of
 from tclose_spark.table.columns.preparing import as_text, no_value, not_of_type
 from tclose_spark.table.domains import (
     QuasiDomain,
@@ -43,7 +43,7 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
 def _form_of(rows: Mapping[str | None, int]) -> str:
     """What helps if dates are in the one form of these texts. rows: by text."""
     counts = count_dates(pa.array([*rows], pa.string()), pa.array([*rows.values()], pa.int64()))
-    forms = [form for form, found in counts.items() if 0 < found == sum(rows.values())]
+    forms = forms_of(counts, sum(rows.values()))
     return f'set date_format: "{forms[0]}", ' if len(forms) == 1 else "give the right date_format, "
 
 

@@ -32,13 +32,17 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES = (
+NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
-    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities")
+    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
 """Words with which the name of a count begins, if it goes on with `of` or ends as a plural: `num_visits`."""
+NAMES = frozenset(["name", "names", "nom", "nombre", "nome", "naam"])
+"""Words for names of people and of things."""
+LINKS = frozenset(["of", "the", "de", "du", "des", "del", "della", "di", "van", "la", "le", "l", "el", "il", "het"])
+"""Words between a name and its owner."""
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
 NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""
@@ -100,14 +104,18 @@ def hint_of(name: str) -> Hint:
     ('origin', 'age')
     >>> hint_of("drug_name").concept.name, hint_of("customerName").concept.name
     ('health', "person's name")
+    >>> hint_of("addr_state").concept.name, hint_of("state_address").concept.name, hint_of("course_name").concept
+    ('place', 'contact', None)
     """
     listed = words_of(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
     found = [(-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words]
     if not found:  # Jahresgehalt, Haushaltseinkommen
         found = [(0, place, one) for end, place, one in _ENDINGS if any(word.endswith(end) for word in words)]
-    if words & OF_THINGS:
-        found = [one for one in found if one[2].name != "person's name"] or found
+    if _is_name_of_thing(listed):
+        found = [one for one in found if one[2].name != "person's name"]
+    if _is_part_of_address(listed):
+        found = [one for one in found if one[2].name != "contact"]
     technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
     counts = len(listed) > 1 and listed[0] in COUNTS and (listed[1] == "of" or listed[-1][-1] == "s")
@@ -122,6 +130,24 @@ def hint_of(name: str) -> Hint:
         quantity=bool(words & QUANTITIES),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
+
+
+def _is_name_of_thing(words: tuple[str, ...]) -> bool:
+    """Whether the name is that of a thing: `course_name`, `name of the course`; not `course_teacher_name`."""
+    for place, word in enumerate(words):
+        after = [other for other in words[place + 1 :] if other not in LINKS]
+        owner = words[place - 1 : place] or after[:1]
+        if word in NAMES and OF_THINGS.issuperset(owner):
+            return bool(owner)
+    return False
+
+
+def _is_part_of_address(words: tuple[str, ...]) -> bool:
+    """Whether a name goes on from an address to a place that many share: `addr_state`, but not `state_address`."""
+    of = {concept.name: frozenset(concept.words) for concept in CONCEPTS}
+    places = [place for place, word in enumerate(words) if word in of["place"]]
+    contacts = [place for place, word in enumerate(words) if word in of["contact"]]
+    return bool(places and contacts) and max(contacts) < max(places)
 
 
 def is_shared(name: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -60,15 +61,43 @@ DATE_FORMATS: Mapping[str, tuple[str, str]] = {
     "%d-%b-%Y": (r"^([0-9]{2})-M([0-9]{2})-([0-9]{4})$", r"\3-\2-\1"),
     "%d %b %Y": (r"^([0-9]{2}) M([0-9]{2}) ([0-9]{4})$", r"\3-\2-\1"),
     "%d%b%Y": (r"^([0-9]{2})M([0-9]{2})([0-9]{4})$", r"\3-\2-\1"),
+    "%d/%b/%Y": (r"^([0-9]{2})/M([0-9]{2})/([0-9]{4})$", r"\3-\2-\1"),
+    "%b-%Y": (r"^M([0-9]{2})-([0-9]{4})$", r"\2-\1-01"),
+    "%b %Y": (r"^M([0-9]{2}) ([0-9]{4})$", r"\2-\1-01"),
+    "%Y-%b": (r"^([0-9]{4})-M([0-9]{2})$", r"\1-\2-01"),
+    "%m/%Y": (r"^([0-9]{2})/([0-9]{4})$", r"\2-\1-01"),
+    "%m.%Y": (r"^([0-9]{2})\.((?:19|20)[0-9]{2})$", r"\2-\1-01"),
+    "%m-%Y": (r"^([0-9]{2})-([0-9]{4})$", r"\2-\1-01"),
+    "%Y-%m": (r"^([0-9]{4})-([0-9]{2})$", r"\1-\2-01"),
 }
-"""How dates may be written, as `date_format`, and how such a text becomes an ISO date. Both digits are there, and a
-month by its name is M and its number.
+"""How dates may be written, as `date_format`, and how such a text becomes an ISO date, of a month its first. Both
+digits are there, and a month by its name is M and its number.
 """
-NAMED_MONTH = r"(?i)^[0-9]{1,2}[- ]?[a-z]{3}[- ]?[0-9]{4}$"
+_MINUTE = r"([01]?[0-9]|2[0-3]):[0-5][0-9]"
+_SECOND = ":[0-5][0-9]"
+_ZONE = r"([+-](0[0-9]|1[0-4]):?[0-5][0-9]|Z)"
+_BEFORE = {" ": "[0-9]", ":": "[0-9]{4}", "T": "[0-9]"}
+
+
+def _clocks() -> Iterator[tuple[str, str]]:
+    """(the form of a time of day behind a date, what it matches)."""
+    for sign, seconds, zone in product(_BEFORE, ("", ":%S"), ("", "%z", " %z")):
+        parts = [_BEFORE[sign], sign, _MINUTE, _SECOND if seconds else "", zone.replace("%z", _ZONE), "$"]
+        yield f"{sign}%H:%M{seconds}{zone}", "".join(parts)
+
+
+CLOCKS: Mapping[str, str] = dict(_clocks())
+"""How a time of day may be written behind a date of DATE_FORMATS, and what it matches."""
+CLOCK = f"[ :T]{_MINUTE}({_SECOND})?( ?{_ZONE})?$"
+NAMED_MONTH = r"(?i)^([0-9]{1,2}|[0-9]{4})?[- /]?[a-z]{3}[- /]?([0-9]{4})?$"
 CODED_NUMBER = r"[+-]?0[0-9]+(\.[0-9]*)?|\+[0-9]+"
 """Numbers that are codes: read as numbers, they lose their zeros."""
 AMOUNT = r"[\p{Sc}A-Z]{0,3} ?-?[0-9]{1,3}([0-9]*|([.,' \x{a0}\x{202f}][0-9]{3})+)([.,][0-9]{1,2})? ?[\p{Sc}A-Z]{0,3}"
 """Amounts with a decimal comma, separators of thousands or a currency."""
+MEASURE = r"[+-]?\p{Sc} ?[0-9][0-9.,' ]*|[+-]?[0-9][0-9.,' ]* ?(\p{Sc}|[%\x{2030}])|[+-]?[0-9]+[.,][0-9]{1,4}"
+"""Numbers that measure: with a fraction, a currency or a percent sign. No key of a person is written so."""
+PADDED = tuple(rf"[+-]?[0-9]+\.[0-9]{{{digits}}}" for digits in (2, 3, 4))
+"""Numbers with the same digits after the point, in which zeros in front only pad: codes such as 003.1 have fewer."""
 BOOLEAN = r"(?i)true|false"
 SEVERAL = r"^[\[{(].*[\]})]$|[^.]\.\.[^.]"
 """Labels of several values: sets, intervals, and groups by their ends."""
@@ -76,13 +105,15 @@ BETWEEN = r'"?, "?|\.\.'
 MARKED = r"\*|\{.*\}"
 """Values with a meaning in a release: the whole domain, and a set."""
 
-PLACEHOLDERS, AMONG_NUMBERS = (
+PLACEHOLDERS, REFUSALS, REFUSING, AMONG_NUMBERS = (
     tuple(words.split(", "))
     for words in yaml.safe_load(files(__package__).joinpath("placeholders.yaml").read_text(encoding="utf-8")).values()
 )
-"""Words that often stand for a missing value, and those of them that do so among numbers only. They are not values of
-people, so a file may name them.
+"""Words that often stand for a missing value; those with which a refusal to answer begins, and goes on; and those of
+the first that stand for a missing value among numbers only. They are not values of people, so a file may name them.
 """
+REFUSAL = rf"(?i)({'|'.join(REFUSALS)})( ({'|'.join(REFUSING)}))*[.!]?"
+"""A refusal to answer, with no other words in it."""
 
 FREE_TEXT = 40  # mean number of characters from which text counts as free text
 
@@ -97,7 +128,8 @@ def count_matching(values: pa.Array, counts: pa.Array, pattern: str) -> int:
 
 
 def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows have a date in each of DATE_FORMATS; days and months may have one digit.
+    """How many rows have a date in each of DATE_FORMATS, perhaps with a time of day behind it, and how many have that
+    in each of CLOCKS. Days and months may have one digit.
 
     values: distinct texts, without missing ones; counts: the rows of each.
 
@@ -105,24 +137,47 @@ def count_dates(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     >>> {form: rows for form, rows in found.items() if rows}
     {'%d.%m.%Y': 3, '%d/%m/%Y': 2, '%m/%d/%Y': 2}
     """
+    clocks = dict.fromkeys(CLOCKS, 0)
+    timed = pc.match_substring_regex(values, f"[0-9]{CLOCK}")
+    if pc.any(timed).as_py():
+        times = {form: pc.and_(timed, pc.match_substring_regex(values, end)) for form, end in CLOCKS.items()}
+        clocks = {form: int(pc.sum(counts.filter(held)).as_py() or 0) for form, held in times.items()}
+        values = pc.replace_substring_regex(values, CLOCK, "")
     padded = values
     if pc.any(pc.match_substring_regex(padded, NAMED_MONTH)).as_py():
         for number, name in enumerate(MONTHS, start=1):
             padded = pc.replace_substring_regex(padded, f"(?i){name}", f"M{number:02d}")
-        padded = pc.replace_substring_regex(padded, "^([0-9][- ]?M)", r"0\1")
+        padded = pc.replace_substring_regex(padded, "^([0-9][- /]?M)", r"0\1")
     for _ in range(2):  # matches that share a separator are found one after the other
         padded = pc.replace_substring_regex(padded, r"(^|[./-])([0-9])([./-]|$)", r"\10\2\3")
-    return {
+    dates = {
         form: count_matching(pc.replace_substring_regex(padded, pattern, iso), counts, ISO_DATE)
         if pc.any(pc.match_substring_regex(padded, pattern)).as_py()
         else 0
         for form, (pattern, iso) in DATE_FORMATS.items()
     }
+    return {**dates, **clocks}
+
+
+def forms_of(counted: Mapping[str, int], rows: int) -> tuple[str, ...]:
+    """The forms of all these rows, as `date_format`; several if the day may be the month. counted: see `count_dates`.
+
+    >>> texts = pa.array(["1/Mar/2024:13:49:22 +0000"])
+    >>> forms_of(count_dates(texts, pa.array([3])), 3)
+    ('%d/%b/%Y:%H:%M:%S %z',)
+    """
+    clocks = [clock for clock in CLOCKS if counted.get(clock)]
+    common = [clock for clock in clocks if counted[clock] == rows]
+    if clocks and not common:
+        return ()
+    clock = "".join(common[:1])
+    dates = [form for form in DATE_FORMATS if 0 < rows == counted.get(form)]
+    return tuple(f"{form}{clock}" for form in dates if "%d" in form or not clock)
 
 
 def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     """How many rows look like each of IDENTIFYING, without the blanks at their ends. A value counts for the first
-    pattern that it, a member of its set or an end of its interval matches; a date for none.
+    pattern that it, a member of its set or an end of its interval matches; a date and a measure for none.
 
     >>> texts = pa.array(["a@b.org", "{123-45-6789, 123-45-6780}", " 123-45-6789..123-45-6799", "{1, 2}"])
     >>> identifying(texts, pa.array([1, 2, 4, 8]))
@@ -134,8 +189,8 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
     parts = pc.split_pattern_regex(pc.if_else(several, pc.utf8_trim(plain, '[]{}()"'), plain), BETWEEN)
     parts = pc.if_else(several, parts, pc.split_pattern(plain, "\0"))
     place, texts = pc.list_parent_indices(parts), pc.list_flatten(parts)
-    dates = pc.match_substring_regex(texts, f"^({DATE})$")
-    place, texts = place.filter(pc.invert(dates)), texts.filter(pc.invert(dates))
+    others = pc.match_substring_regex(texts, f"^({DATE}|{MEASURE})$")
+    place, texts = place.filter(pc.invert(others)), texts.filter(pc.invert(others))
     for name, pattern in IDENTIFYING.items():
         held = pc.unique(place.filter(pc.match_substring_regex(texts, f"^({pattern})$")))
         if rows := int(pc.sum(counts.take(held)).as_py() or 0):
@@ -146,9 +201,10 @@ def identifying(values: pa.Array, counts: pa.Array) -> dict[str, int]:
 
 
 def placeholders(values: pa.Array, counts: pa.Array) -> dict[str, int]:
-    """How many rows have each word of PLACEHOLDERS, in any case and with surrounding spaces."""
+    """How many rows have each word of PLACEHOLDERS and each refusal, in any case and with surrounding spaces."""
     plain = pc.utf8_lower(pc.utf8_trim_whitespace(values))
-    held = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
+    words = pc.is_in(plain, value_set=pa.array(PLACEHOLDERS, plain.type))
+    held = pc.or_(words, pc.match_substring_regex(plain, f"^({REFUSAL})$"))
     found: dict[str, int] = {}
     for word, rows in zip(plain.filter(held).to_pylist(), counts.filter(held).to_pylist(), strict=True):
         found[word] = found.get(word, 0) + rows

@@ -52,6 +52,19 @@ def is_unsupported(kind: pa.DataType) -> bool:
     return bool(pa.types.is_null(kind) or pa.types.is_nested(kind))
 
 
+def how_to_flatten(type_name: str) -> str:
+    """What to do about a column of a type that no release can have.
+
+    >>> how_to_flatten("array<bigint>")
+    'flatten it to a row or column for each element (pandas, Spark: explode), or leave it out'
+    """
+    if type_name.startswith("struct"):
+        return "flatten it to a column for each field (pandas: json_normalize, Spark: select field.*), or leave it out"
+    if type_name.startswith(("array", "map")):
+        return "flatten it to a row or column for each element (pandas, Spark: explode), or leave it out"
+    return "convert it to plain values, or leave it out"
+
+
 def unsupported_field(name: str, type_name: str) -> pa.Field:
     """A column of a type that no release can have, by Spark's name of it."""
     return pa.field(name, pa.null(), metadata={TYPE: type_name.encode()})

@@ -18,6 +18,7 @@ import yaml
 
 from tclose_spark.runfile.hierarchies import CODE, CodeRange, DatePart, HierarchyBuilder
 from tclose_spark.table.domains import number
+from tclose_spark.table.ranges import INFINITY, interval_or_none
 
 Above = list[tuple[str, ...] | None]
 """The labels above each value."""
@@ -113,19 +114,60 @@ def _part(moment: tuple[str, str, str, str], part: DatePart) -> str:
 
 def in_order(values: Sequence[str], size: int) -> Above:
     """Groups of neighbours of a fixed size, then groups of these groups, up to `*`. A label gives the first and last
-    value: numbers and dates as `[a, b]`, others as `a..b`
+    value: numbers and dates as `[a, b]`, others as `a..b`. Words among numbers are groups of their own.
 
     >>> in_order(["1", "2", "3", "4", "5"], 2)
     [('[1, 2]', '[1, 4]'), ('[1, 2]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('[3, 4]', '[1, 4]'), ('5', '5')]
+    >>> in_order(["89", "90", "91", "91+", "refused"], 2)
+    [('[89, 90]',), ('[89, 90]',), ('91..91+',), ('91..91+',), ('refused',)]
     """
-    above, plain = list[tuple[str, ...]]([()] * len(values)), are_plain(values)
+    words = _words(values)
+    ordered = [value for value in values if value not in words]
+    above, plain = list[tuple[str, ...]]([()] * len(ordered)), are_plain(ordered)
     length = size
-    while length < len(values):
-        for start in range(0, len(values), length):
-            label = name_group(values[start : start + length], plain)
+    while length < len(ordered):
+        for start in range(0, len(ordered), length):
+            group = ordered[start : start + length]
+            label = name_group(group, plain or are_plain(group))
             above[start : start + length] = [(*labels, label) for labels in above[start : start + length]]
         length *= size
-    return list(above)
+    levels = len(above[0]) if above else 0
+    label_of = dict(zip(ordered, above, strict=True)) | {word: (word,) * levels for word in words}
+    return [label_of[value] for value in values]
+
+
+def by_place(values: Sequence[str]) -> list[str]:
+    """Values in the order of their numbers, with ranges such as `90+` at their ends, and words last. Values that are
+    mostly no numbers stay as they are.
+
+    >>> by_place(["9", "10", "90", "90+", "<18", "refused", "17"])
+    ['9', '10', '17', '<18', '90', '90+', 'refused']
+    """
+    numbers = {value: found for value in values if (found := number(value)) is not None}
+    if len(numbers) == len(values) or 2 * len(numbers) <= len(values):
+        return list(values)
+    places = {value: _place(value, numbers.get(value)) for value in values}
+    return sorted(values, key=lambda value: places[value])
+
+
+def _words(values: Sequence[str]) -> frozenset[str]:
+    """The values without a place among numbers, such as `refused`, if most are numbers."""
+    numbers = [value for value in values if number(value) is not None]
+    if len(numbers) == len(values) or 2 * len(numbers) <= len(values):
+        return frozenset()
+    return frozenset(values) - {value for value in values if number(value) is not None or interval_or_none(value)}
+
+
+def _place(value: str, known: Fraction | None) -> tuple[bool, Fraction, int]:
+    """The sort key of a number or a range; words last. A range without an end comes next to its other end."""
+    if known is not None:
+        return False, known, 0
+    interval = interval_or_none(value)
+    if interval is None:
+        return True, Fraction(0), 0
+    if interval.low == -INFINITY:
+        return False, interval.high, -1 if interval.open_high else 1
+    return False, interval.low, 1
 
 
 def are_plain(values: Sequence[str]) -> bool:

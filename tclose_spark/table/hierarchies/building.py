@@ -104,6 +104,7 @@ def build_hierarchy(builder: HierarchyBuilder, counts: Counts, name: str, key: s
         values = list(dict.fromkeys([*(v for group in builder.grouped[0].values() for v in group), *present]))
     else:
         values = builders.by_range(present, builder) if builder.ranges is not None else present
+        values = builders.by_place(values) if builder.order is not None else values
     above = _labels(builder, values)
     lost = [value for value, labels in zip(values, above, strict=True) if labels is None]
     if lost:

@@ -14,7 +14,7 @@ from strategies import drawn
 
 from tclose_spark.auditing.label_facts import LabelFacts
 from tclose_spark.measures.loss.bands import read_bands, unread_numbers
-from tclose_spark.measures.loss.ranges import INFINITY, folded, interval_or_none, read_interval, shows_nothing
+from tclose_spark.table.ranges import INFINITY, folded, interval_or_none, read_interval, shows_nothing
 
 # Language, labels, and the numbers at their ends; `..` is an open end, and `?` a label without numbers.
 SETS: list[tuple[str, str, str]] = [

@@ -80,4 +80,4 @@ def test_the_run_file_proposes_codes_with_their_share() -> None:
 
 def test_labels_among_numbers_are_asked_about() -> None:
     text = " ".join(suggested("police_stops", trial=False).yaml.replace("#", "").split())
-    assert "? numbers, and 10-17, 65+: a top code, or intervals? They are read as missing" in text
+    assert "? numbers, and 10-17, 65+: values of their own, in groups of neighbours" in text

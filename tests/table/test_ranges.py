@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import drawn
 
-from tclose_spark.measures.loss.ranges import (
+from tclose_spark.table.ranges import (
     INFINITY,
     Interval,
     interval_or_none,
