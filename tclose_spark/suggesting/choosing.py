@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from tclose_spark.errors import InputError
 from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn, is_measurement
 from tclose_spark.suggesting.unique_share import explained_share
@@ -17,6 +19,7 @@ from tclose_spark.table.column_names.hints import words_of
 from tclose_spark.table.column_names.names import is_name
 
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
+NEIGHBOURS, CLEARLY = 4, 1.0  # columns beside an unknown one, and the sum of inverse distances that shows its role
 MOST_GUESSED = 4  # quasi-identifiers where none is known
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
 LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
@@ -121,6 +124,55 @@ def _guess(quasi: Sequence[SuggestedColumn], unknown: Sequence[SuggestedColumn])
     either = [one for one in quasi if one.concept is not None and one.concept.either and _is_informative(one)]
     candidates = [*sorted(measured, key=lambda one: -one.facts.entropy), *(either[-1:] if len(quasi) > 1 else [])]
     return next(iter(candidates), None)
+
+
+def judge_unknown(columns: Sequence[SuggestedColumn]) -> tuple[SuggestedColumn, ...]:
+    """The columns, of which an unknown one of few values among quasi-identifiers is one, too.
+
+    Tables keep columns of one subject together, so the known columns next to it show what it is about.
+    """
+    _, single = group_alike([one for one in columns if one.role == "open" and one.concept is None])
+    unknown = [one for one in single if _may_be_known(one)]
+    judged = []
+    for place, one in enumerate(columns):
+        if one in unknown and _among_quasi(columns, place):
+            one = replace(one, role="quasi", why="few values, among quasi-identifiers; its name does not show its role")
+        judged.append(one)
+    return tuple(judged)
+
+
+def _among_quasi(columns: Sequence[SuggestedColumn], place: int) -> bool:
+    """Whether the columns near a place are quasi-identifiers rather than sensitive. Nearer ones count more."""
+    speaks_for = {"quasi": 1.0, "sensitive": -1.0}
+    near = range(max(0, place - NEIGHBOURS), min(len(columns), place + NEIGHBOURS + 1))
+    return sum(speaks_for.get(columns[i].role, 0.0) / abs(i - place) for i in near if i != place) > CLEARLY
+
+
+def without_copies(columns: Sequence[SuggestedColumn], codes: Mapping[str, IntArray]) -> tuple[SuggestedColumn, ...]:
+    """The columns, of which those that follow from another one with as many values, and it from them, are left out:
+    the logarithm or the square of a measurement. The shortest name stays.
+
+    codes: by column, a number for each value of the rows.
+    """
+    by_values: dict[int, list[SuggestedColumn]] = {}
+    for one in sorted(columns, key=lambda one: len(one.name)):
+        if one.role in ("quasi", "sensitive", "open") and one.facts.distinct > MOST_ANSWERS:
+            by_values.setdefault(one.facts.distinct, []).append(one)
+    copies: dict[str, str] = {}
+    for alike in by_values.values():
+        for place, one in enumerate(alike):
+            first = next((other for other in alike[:place] if _is_copy(codes[one.name], codes[other.name])), None)
+            if first is not None:
+                copies[one.name] = f"it follows from {first.name}, and {first.name} from it"
+    return tuple(
+        replace(one, role="open", why=copies.get(one.name, one.why)) if one.name in copies else one for one in columns
+    )
+
+
+def _is_copy(one: IntArray, other: IntArray) -> bool:
+    """Whether each of two columns follows from the other. Both have as many values."""
+    pairs = one * (int(other.max()) + 1) + other
+    return len(np.unique(pairs)) == int(one.max()) + 1
 
 
 def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[SuggestedColumn]]:

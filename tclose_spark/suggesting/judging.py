@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from tclose_spark.suggesting.facts import ColumnFacts
-from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import CONCEPTS, KEYED, Concept, Hint, hint_of
 from tclose_spark.table.column_names.names import is_name
 from tclose_spark.table.columns.patterns import FREE_TEXT
@@ -28,10 +24,12 @@ WEIGHTS = (
     "survey (attributes.weight)"
 )
 MEASURABLE = frozenset(
-    ["age", "money", "finances", "measurement", "grade", "judgement", "health", "outcome", "event", "what is seen"]
+    [
+        *("age", "money", "finances", "measurement", "grade", "judgement", "health", "outcome", "event"),
+        *("what is seen", "survey weight"),
+    ]
 )
 """Concepts of measurements, which may be different for nearly all people."""
-NEIGHBOURS, CLEARLY = 4, 1.0  # columns beside an unknown one, and the sum of inverse distances that shows its role
 MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
 EVENT, SEEN, WEIGHT = (
     next(concept for concept in CONCEPTS if concept.name == name) for name in ("event", "what is seen", "survey weight")
@@ -161,54 +159,6 @@ def is_measurement(facts: ColumnFacts) -> bool:
     if facts.entity is not None or not facts.are_all_numbers or facts.coded or facts.whole.distinct <= MOST_VALUES:
         return False
     return 2 * facts.fractions > facts.distinct or (facts.uniqueness < NEARLY_UNIQUE and facts.lengths > 1)
-
-
-def judge_unknown(columns: Sequence[SuggestedColumn]) -> tuple[SuggestedColumn, ...]:
-    """The columns, of which an unknown one of few values among quasi-identifiers is one, too.
-
-    Tables keep columns of one subject together, so the known columns next to it show what it is about.
-    """
-    judged = []
-    for place, one in enumerate(columns):
-        is_unknown = one.role == "open" and one.concept is None and 1 < one.facts.whole.distinct <= MOST_VALUES
-        if is_unknown and not (one.facts.unusable or one.facts.identifying) and _among_quasi(columns, place):
-            one = replace(one, role="quasi", why="few values, among quasi-identifiers; its name does not show its role")
-        judged.append(one)
-    return tuple(judged)
-
-
-def without_copies(columns: Sequence[SuggestedColumn], codes: Mapping[str, IntArray]) -> tuple[SuggestedColumn, ...]:
-    """The columns, of which those that follow from another one with as many values, and it from them, are left out:
-    the logarithm or the square of a measurement. The shortest name stays.
-
-    codes: by column, a number for each value of the rows.
-    """
-    by_values: dict[int, list[SuggestedColumn]] = {}
-    for one in sorted(columns, key=lambda one: len(one.name)):
-        if one.role in ("quasi", "sensitive", "open") and one.facts.distinct > MOST_VALUES:
-            by_values.setdefault(one.facts.distinct, []).append(one)
-    copies: dict[str, str] = {}
-    for alike in by_values.values():
-        for place, one in enumerate(alike):
-            first = next((other for other in alike[:place] if _is_copy(codes[one.name], codes[other.name])), None)
-            if first is not None:
-                copies[one.name] = f"it follows from {first.name}, and {first.name} from it"
-    return tuple(
-        replace(one, role="open", why=copies.get(one.name, one.why)) if one.name in copies else one for one in columns
-    )
-
-
-def _is_copy(one: IntArray, other: IntArray) -> bool:
-    """Whether each of two columns follows from the other. Both have as many values."""
-    pairs = one * (int(other.max()) + 1) + other
-    return len(np.unique(pairs)) == int(one.max()) + 1
-
-
-def _among_quasi(columns: Sequence[SuggestedColumn], place: int) -> bool:
-    """Whether the columns near a place are quasi-identifiers rather than sensitive. Nearer ones count more."""
-    speaks_for = {"quasi": 1.0, "sensitive": -1.0}
-    near = range(max(0, place - NEIGHBOURS), min(len(columns), place + NEIGHBOURS + 1))
-    return sum(speaks_for.get(columns[i].role, 0.0) / abs(i - place) for i in near if i != place) > CLEARLY
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:

@@ -17,9 +17,16 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import LARGEST, Size, choose_roles, leave_out_revealing
+from tclose_spark.suggesting.choosing import (
+    LARGEST,
+    Size,
+    choose_roles,
+    judge_unknown,
+    leave_out_revealing,
+    without_copies,
+)
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.judging import judge_unknown, suggest_role, without_copies
+from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
 
