@@ -161,6 +161,11 @@ ON_CLUSTERS := $(if $(filter 4.0,$(SPARK)),.venv-spark40,$(VENV))
 	.venv-mutants/$(PIP) --no-deps --editable .
 	@touch $@
 
+.venv-roles/.ready: requirements/roles.txt
+	$(PYTHON) -m venv .venv-roles
+	$(call install,.venv-roles,-r requirements/roles.txt)
+	@touch $@
+
 .venv-images/.ready: requirements/images.txt
 	$(PYTHON) -m venv .venv-images
 	$(call install,.venv-images,-r requirements/images.txt)
@@ -227,6 +232,9 @@ format: $(READY)  ## Format the code.
 
 bench: $(READY)  ## Measure the stages of a release against Spark's floor, by rows; BENCH="ROWS .. --methods .. --json FILE".
 	$(BIN)/python benchmarks/release.py $(BENCH)
+
+roles: $(READY) .venv-roles/.ready  ## Compare the roles that `tclose suggest` gives the columns of real tables with an expert's; BENCH="-v --json FILE".
+	$(BIN)/python benchmarks/roles.py $(BENCH)
 
 census: $(READY)  ## Release a census of 100,000,000 people on this machine, stage by stage, in an hour or less.
 	TCLOSE_COMPILER=full TCLOSE_DRIVER_MEMORY=2g $(BIN)/python benchmarks/census.py $(BENCH)

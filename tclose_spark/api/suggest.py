@@ -15,6 +15,7 @@ from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
+from tclose_spark.suggesting.choosing import SMALLER
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_valid, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
@@ -79,12 +80,15 @@ def suggest(
 
     facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
     announce = announcer(log)
-    for line in (HEADING, *map(column_line, facts.facts)):
+    run_file = Path(file or f"{release_name(source)}.yaml")
+    suggestion = suggestion_from_facts(facts, renamed, run_file, k, str(t))
+    for line in (HEADING, *map(column_line, suggestion.columns)):
         announce(line)
-    suggestion = suggestion_from_facts(facts, renamed, Path(file or f"{release_name(source)}.yaml"), k, str(t))
-    if not trial:
+    if not trial or not suggestion.choice.sensitive:
         return suggestion
-    from tclose_spark.suggesting.trial.trying import try_suggestion
+    from tclose_spark.suggesting.trial.trying import largest_useful, try_suggestion
 
+    smaller = (suggestion_from_facts(facts, renamed, run_file, k, str(t), size) for size in SMALLER)
     with TemporaryDirectory(prefix="tclose_spark-") as folder:
-        return replace(suggestion, tried=try_suggestion(suggestion, suggestion.spec, facts, folder))
+        useful = largest_useful([suggestion, *smaller], facts, folder)
+        return replace(useful, tried=try_suggestion(useful, useful.spec, facts, folder))

@@ -7,20 +7,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
 
 from tclose_spark.errors import InputError
-from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn
+from tclose_spark.suggesting.judging import NEARLY_UNIQUE, SuggestedColumn, is_measurement
 from tclose_spark.suggesting.unique_share import explained_share
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import words_of
 from tclose_spark.table.column_names.names import is_name
 
-MOST_QUASI = 8  # with more, labels are hardly informative
-MOST_SENSITIVE = 2
 MOST_REVEALED = 0.2  # of a quasi-identifier's entropy by insensitive columns
+NEIGHBOURS, CLEARLY = 4, 1.0  # columns beside an unknown one, and the sum of inverse distances that shows its role
+MOST_GUESSED = 4  # quasi-identifiers where none is known
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
 LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
 NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
+
+
+class Size(NamedTuple):
+    """The most quasi-identifiers and sensitive attributes of a run file."""
+
+    quasi: int
+    sensitive: int
+
+
+LARGEST = Size(12, 6)
+SMALLER = (Size(12, 3), Size(8, 2), Size(8, 1))
+"""What is tried if a larger release is nearly useless: each column makes all labels coarser."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +46,8 @@ class ChosenRoles:
     open: columns whose role neither name nor figures show; also left out.
     weights: numbers of people whom a row of a survey stands for; the run file has the first.
     groups: of other columns that are also left out, in words. See `group_alike`.
+    is_guess: whether no column is known to be sensitive, and the sensitive attribute is a guess. are_guessed: the same
+        of the quasi-identifiers.
     """
 
     direct: tuple[SuggestedColumn, ...]
@@ -42,6 +59,13 @@ class ChosenRoles:
     open: tuple[SuggestedColumn, ...]
     weights: tuple[SuggestedColumn, ...] = ()
     groups: tuple[str, ...] = ()
+    is_guess: bool = False
+    are_guessed: bool = False
+
+    @property
+    def published(self) -> tuple[SuggestedColumn, ...]:
+        """The columns that the release publishes."""
+        return (*self.quasi, *self.sensitive, *self.insensitive)
 
     @property
     def left_out(self) -> tuple[SuggestedColumn, ...]:
@@ -49,46 +73,106 @@ class ChosenRoles:
         return (*self.more_quasi, *self.more_sensitive, *self.open)
 
 
-def choose_roles(columns: Sequence[SuggestedColumn]) -> ChosenRoles:
-    """The roles of a first run file.
+def choose_roles(columns: Sequence[SuggestedColumn], size: Size = LARGEST) -> ChosenRoles:
+    """The roles of a first run file. size: the most quasi-identifiers and sensitive attributes.
 
     Raises:
-        InputError: unless some column can be a quasi-identifier and another a sensitive attribute.
+        InputError: unless some column can be a quasi-identifier.
     """
 
     def of(role: str) -> list[SuggestedColumn]:
         return [one for one in columns if one.role == role]
 
-    quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
-    sensitive = sorted(of("sensitive"), key=_harmfulness)
     groups, single = group_alike(of("open"))
-    spare = sorted(filter(_is_informative, of("open")), key=lambda one: (one not in single, -one.facts.entropy))
-    if not any(map(_is_informative, sensitive)):
-        either = [one for one in quasi if one.concept is not None and one.concept.either]
-        ambiguous, last = (either[-1:], quasi[-1:]) if len(quasi) > 1 else ([], [])
-        sensitive = [*(ambiguous or spare[:1] or last), *sensitive]
-    quasi = [one for one in quasi if one not in sensitive]
+    quasi = _one_of_each_concept_first(sorted(of("quasi"), key=_widely_known))
+    known = [one for one in sorted(of("sensitive"), key=_harmfulness) if _is_informative(one)]
+    guessed = _guess(quasi, single) if not known else None
+    sensitive = known[: size.sensitive] if guessed is None else [guessed]
+    known_quasi = [one for one in quasi if one is not guessed]
+    quasi = known_quasi or [one for one in single if one is not guessed and _may_be_known(one)][:MOST_GUESSED]
     if not quasi:
-        quasi = [one for one in spare if one not in sensitive][:2] or sensitive[1:2]
-        sensitive = [one for one in sensitive if one not in quasi]
-    if not quasi or not any(map(_is_informative, sensitive)):
         raise InputError(
-            f"none of the {len(columns)} columns can be a sensitive attribute beside a quasi-identifier (direct "
-            "identifiers, columns of one value and types that cannot be released are excluded)"
+            f"none of the {len(columns)} columns can be a quasi-identifier beside a sensitive attribute; write the run "
+            "file by hand, or give descriptions of the columns (--dictionary)"
         )
-    chosen = _most_harmful([one for one in sensitive if _is_informative(one)])
     used = {one.name for one in (*quasi, *sensitive)}
     return ChosenRoles(
         direct=tuple(of("direct")),
-        quasi=tuple(quasi[:MOST_QUASI]),
-        sensitive=tuple(chosen),
+        quasi=tuple(quasi[: size.quasi]),
+        sensitive=tuple(sensitive),
         insensitive=tuple(of("insensitive")),
-        more_quasi=tuple(quasi[MOST_QUASI:]),
-        more_sensitive=tuple(one for one in sensitive if one not in chosen),
+        more_quasi=tuple(quasi[size.quasi :]),
+        more_sensitive=tuple(one for one in of("sensitive") if one not in sensitive),
         open=tuple(one for one in single if one.name not in used),
         groups=tuple(groups),
         weights=tuple(sorted(of("weight"), key=_of_households)),
+        is_guess=guessed is not None,
+        are_guessed=not known_quasi,
     )
+
+
+def _may_be_known(one: SuggestedColumn) -> bool:
+    """Whether a column has few values, so that it can be a quasi-identifier where none is known."""
+    return _is_informative(one) and one.facts.whole.distinct <= MOST_ANSWERS
+
+
+def _guess(quasi: Sequence[SuggestedColumn], unknown: Sequence[SuggestedColumn]) -> SuggestedColumn | None:
+    """A column that may be the sensitive attribute where none is known: a measurement, or work or ethnicity beside
+    other quasi-identifiers; None if there is none. It is never a column that may identify someone.
+    """
+    measured = [one for one in unknown if is_measurement(one.facts) and _is_informative(one)]
+    either = [one for one in quasi if one.concept is not None and one.concept.either and _is_informative(one)]
+    candidates = [*sorted(measured, key=lambda one: -one.facts.entropy), *(either[-1:] if len(quasi) > 1 else [])]
+    return next(iter(candidates), None)
+
+
+def judge_unknown(columns: Sequence[SuggestedColumn]) -> tuple[SuggestedColumn, ...]:
+    """The columns, of which an unknown one of few values among quasi-identifiers is one, too.
+
+    Tables keep columns of one subject together, so the known columns next to it show what it is about.
+    """
+    _, single = group_alike([one for one in columns if one.role == "open" and one.concept is None])
+    unknown = [one for one in single if _may_be_known(one)]
+    judged = []
+    for place, one in enumerate(columns):
+        if one in unknown and _among_quasi(columns, place):
+            one = replace(one, role="quasi", why="few values, among quasi-identifiers; its name does not show its role")
+        judged.append(one)
+    return tuple(judged)
+
+
+def _among_quasi(columns: Sequence[SuggestedColumn], place: int) -> bool:
+    """Whether the columns near a place are quasi-identifiers rather than sensitive. Nearer ones count more."""
+    speaks_for = {"quasi": 1.0, "sensitive": -1.0}
+    near = range(max(0, place - NEIGHBOURS), min(len(columns), place + NEIGHBOURS + 1))
+    return sum(speaks_for.get(columns[i].role, 0.0) / abs(i - place) for i in near if i != place) > CLEARLY
+
+
+def without_copies(columns: Sequence[SuggestedColumn], codes: Mapping[str, IntArray]) -> tuple[SuggestedColumn, ...]:
+    """The columns, of which those that follow from another one with as many values, and it from them, are left out:
+    the logarithm or the square of a measurement. The shortest name stays.
+
+    codes: by column, a number for each value of the rows.
+    """
+    by_values: dict[int, list[SuggestedColumn]] = {}
+    for one in sorted(columns, key=lambda one: len(one.name)):
+        if one.role in ("quasi", "sensitive", "open") and one.facts.distinct > MOST_ANSWERS:
+            by_values.setdefault(one.facts.distinct, []).append(one)
+    copies: dict[str, str] = {}
+    for alike in by_values.values():
+        for place, one in enumerate(alike):
+            first = next((other for other in alike[:place] if _is_copy(codes[one.name], codes[other.name])), None)
+            if first is not None:
+                copies[one.name] = f"it follows from {first.name}, and {first.name} from it"
+    return tuple(
+        replace(one, role="open", why=copies.get(one.name, one.why)) if one.name in copies else one for one in columns
+    )
+
+
+def _is_copy(one: IntArray, other: IntArray) -> bool:
+    """Whether each of two columns follows from the other. Both have as many values."""
+    pairs = one * (int(other.max()) + 1) + other
+    return len(np.unique(pairs)) == int(one.max()) + 1
 
 
 def group_alike(columns: Sequence[SuggestedColumn]) -> tuple[list[str], list[SuggestedColumn]]:
@@ -133,35 +217,31 @@ def _of_households(one: SuggestedColumn) -> bool:
     return bool({"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"} & set(words_of(one.name)))
 
 
-def _most_harmful(ranked: Sequence[SuggestedColumn]) -> Sequence[SuggestedColumn]:
-    """The first, and the second if both names are plainly those of harmful attributes."""
-    both = ranked[:MOST_SENSITIVE]
-    plain = all(one.concept is not None and one.role == "sensitive" and one.concept.rank == 1 for one in both)
-    return both if plain and all(one.facts.uniqueness < NEARLY_UNIQUE for one in both) else ranked[:1]
-
-
-def _widely_known(one: SuggestedColumn) -> tuple[bool, int]:
-    """A sort key: widely known columns first, those about other people and times last."""
-    assert one.concept is not None
-    return one.hint.of_others, one.concept.rank
+def _widely_known(one: SuggestedColumn) -> tuple[bool, bool, int]:
+    """A sort key: widely known columns first, those about other people and times late, unknown ones last."""
+    rank = 0 if one.concept is None else one.concept.rank
+    return one.concept is None, one.hint.of_others, rank
 
 
 def _one_of_each_concept_first(ranked: Sequence[SuggestedColumn]) -> list[SuggestedColumn]:
-    """The first column of each concept, then the second of each, and so on."""
+    """The first column of each concept, then the second of each, and so on; unknown ones last."""
     seen: dict[str, int] = {}
     turns = []
     for one in ranked:
-        assert one.concept is not None
-        turn = seen.get(one.concept.name, 0)
-        seen[one.concept.name] = turn + 1
-        turns.append((one.hint.of_others, turn, one))
-    return [one for _, _, one in sorted(turns, key=lambda item: item[:2])]
+        concept = "" if one.concept is None else one.concept.name
+        turn = seen.get(concept, 0)
+        seen[concept] = turn + 1
+        turns.append((one.concept is None, one.hint.of_others, turn, one))
+    return [one for *_, one in sorted(turns, key=lambda item: item[:3])]
 
 
 def _harmfulness(one: SuggestedColumn) -> tuple[bool, int, float]:
-    """A sort key: harmful columns first, by name, then those of most entropy; nearly unique ones last."""
+    """A sort key: harmful columns first, by name, then those of most entropy; nearly unique ones last, unless they are
+    measurements.
+    """
     assert one.concept is not None
-    return one.facts.uniqueness >= NEARLY_UNIQUE, one.concept.rank, -one.facts.entropy
+    is_key = one.facts.uniqueness >= NEARLY_UNIQUE and not is_measurement(one.facts)
+    return is_key, one.concept.rank, -one.facts.entropy
 
 
 def _is_informative(one: SuggestedColumn) -> bool:

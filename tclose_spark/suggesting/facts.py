@@ -27,13 +27,14 @@ from tclose_spark.table.columns.patterns import (
     identifying,
     placeholders,
 )
+from tclose_spark.table.entities.finding import Entity, Subjects
 
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
 ADULTS = 20.0, 160.0  # of half of a table's bodies
 NEWBORN = 0.4, 8.0  # kilograms of a newborn's body, half of whom weigh more than the least BODIES
 SURVEYED = 50  # times the least weight, of rows of a survey
-K = 10
+K, LEAST_K = 10, 5
 ENOUGH_ROWS = 300  # from which a class of K people is a small part of the table
 Kind = Literal["integer", "decimal", "text", "date", "timestamp", "boolean", "other"]
 
@@ -53,7 +54,7 @@ class WholeCounts:
     missing: NULL, NaN or empty values. distinct: without missing values, never above the rows that have one.
     estimated: whether `distinct` is an estimate.
     formatted: by DATE_FORMATS and CLOCKS, texts that are dates, and the times of day behind them.
-    not_numbers: values that are not a finite number of at most 15 digits.
+    not_numbers: values that are not a finite number of at most 15 digits. numerals: numbers of any length.
     marked: texts that have a meaning in a release (`*`, `{..}`).
     iso_dates: texts that are dates such as 2020-12-31. iso_times: those with a time of day.
     """
@@ -62,6 +63,7 @@ class WholeCounts:
     missing: int
     distinct: int
     not_numbers: int
+    numerals: int
     marked: int
     iso_dates: int = 0
     iso_times: int = 0
@@ -116,9 +118,12 @@ class ColumnFacts:
     measures: int = 0
     twice: int = 0
     fractions: int = 0
+    lengths: int = 0
     weighs: Weighs = ""
     system: CodeSystem | None = None
     spellings: int = 0
+    entity: Entity | None = None
+    refuted: bool = False
     text: Mapping[str, str | bool]
 
     @property
@@ -151,7 +156,7 @@ class ColumnFacts:
     def are_all_numbers(self) -> bool:
         """Whether every value in the table is a number, perhaps with leading zeros; of texts, none equals another."""
         known = self.kind in ("integer", "decimal") or (self.kind == "text" and not self.twice)
-        return known and self.whole.present > 0 and not self.whole.not_numbers
+        return known and 0 < self.whole.present == self.whole.numerals
 
     @property
     def uniqueness(self) -> float:
@@ -164,18 +169,19 @@ class TableFacts:
     """The facts of a table's columns.
 
     rows: of the whole table. codes: by column, a number for each value of the sample's rows.
-    sample: its rows, which are raw: for a trial in memory only.
+    sample: its rows, which are raw: for a trial in memory only. subjects: whom the rows are about.
     """
 
     rows: int
     facts: tuple[ColumnFacts, ...]
     codes: Mapping[str, IntArray]
     sample: pa.Table
+    subjects: Subjects = field(default_factory=Subjects)
 
 
 def least_k(rows: int) -> int:
-    """K; less for a small table, so that it has some classes."""
-    return K if rows >= ENOUGH_ROWS else max(2, min(K, rows // 30))
+    """K; less for a small table, so that it has some classes, but at least LEAST_K."""
+    return K if rows >= ENOUGH_ROWS else max(LEAST_K, min(K, rows // 30))
 
 
 def facts_of(
@@ -198,7 +204,8 @@ def facts_of(
     shares = sizes / rows if rows else sizes
     none: dict[str, Any] = {"identifying": {}, "placeholders": {}, "text": {}}
     texts = _texts(values, counts) if kind == "text" and len(values) else none
-    number = bool(len(values)) and (kind in ("integer", "decimal") or (kind == "text" and not whole.not_numbers))
+    is_numeric = kind in ("integer", "decimal") or (kind == "text" and whole.numerals == whole.present)
+    number = bool(len(values)) and is_numeric
     numbers = [float(value) for value in values.to_pylist()] if number else [0.0]
     system = code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None
     return ColumnFacts(
@@ -215,6 +222,7 @@ def facts_of(
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
         twice=len(values) - len(set(numbers)) if number else 0,
         fractions=sum(not value.is_integer() for value in numbers),
+        lengths=len({len(f"{abs(value):.0f}") for value in numbers}) if number else 0,
         weighs=what_weighs(np.repeat(numbers, counts.to_numpy())) if number else "",
         system=system,
         codes=codes_of_column(values, counts, least, numbers=system is None),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +31,7 @@ from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
 from tclose_spark.table.column_names.header_lines import require_names
+from tclose_spark.table.column_names.hints import hint_of
 from tclose_spark.table.columns.patterns import (
     CLOCKS,
     DATE_FORMATS,
@@ -38,8 +41,10 @@ from tclose_spark.table.columns.patterns import (
     count_dates,
     count_matching,
 )
-from tclose_spark.table.columns.preparing import as_text, judged_values, not_of_type
+from tclose_spark.table.columns.preparing import NUMBER, as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
+from tclose_spark.table.entities.finding import find_subjects
+from tclose_spark.table.entities.whole_values import WholeValues
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
@@ -52,9 +57,12 @@ KINDS: Mapping[Kind, Callable[[pa.DataType], bool]] = {
     "timestamp": pa.types.is_timestamp,
     "boolean": pa.types.is_boolean,
 }
+NUMERAL = NUMBER.strip("^$")
+WHOLE_VALUES = pa.field("whole values", pa.large_binary())
+"""The sample of whole values of a task, beside its sample of rows."""
 LINE_END = r"(\r\n|\n|\r)$"
 """What a text may end with, and counts for nothing, as when numbers are read."""
-PARTS = ("rows", "missing", "not_numbers", "marked", "iso_dates", "iso_times", *DATE_FORMATS, *CLOCKS)
+PARTS = ("rows", "missing", "not_numbers", "numerals", "marked", "iso_dates", "iso_times", *DATE_FORMATS, *CLOCKS)
 TALLIES = pa.schema([("column", pa.int32()), ("part", pa.int32()), ("n", pa.int64()), ("rank", pa.int64())])
 """What tasks count of the columns, by their place: the ranks that estimate distinct values, whose parts are registers,
 and after those `n` of each of PARTS.
@@ -77,25 +85,27 @@ def gather_facts(opened: OpenedTable, most: int | None, k: int | None = None) ->
     rows = next(iter(whole.values())).rows if whole else 0
     if not rows:
         raise InputError("input.path: the table has no rows")
-    schema = pa.schema([(f"c{place}", _value(pa.nulls(0, fields[place].type)).type) for place in read])
     share = 1.0 if most is None else min(1.0, most / rows)
-    sample = collect(map_batches(table, _sampler(share, schema), schema))
+    sample, whole_values = _drawn(table, {f"c{place}": fields[place].type for place in read}, share)
     if not sample.num_rows:
         raise InputError("--sample: no row was drawn; give a larger number")
+    subjects = find_subjects(whole_values, [names[place] for place in read], [hint_of(names[place]) for place in read])
     facts, codes, columns = [], {}, []
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
-        counts = whole.get(place, WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, marked=0))
+        nothing = WholeCounts(rows=rows, missing=rows, distinct=0, not_numbers=0, numerals=0, marked=0)
+        counts = whole.get(place, nothing)
         distinct = pc.count_distinct(column, mode="only_valid").as_py()
         if sample.num_rows == rows:
             counts = replace(counts, distinct=distinct)
         else:
             counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
         unusable = _unusable(field, name, names, counts)
-        facts.append(facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows)))
+        found = facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows))
+        facts.append(replace(found, entity=subjects.of(name), refuted=name in subjects.refuted))
         codes[name] = codes_of(column)
         columns.append(column)
-    return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names))
+    return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
 
 
 def kind_of(type_: pa.DataType) -> Kind:
@@ -147,28 +157,54 @@ def _counts(column: pa.Array, values: pa.Array, rows: pa.Array) -> list[int]:
     not_numbers = int(np.count_nonzero(not_of_type(column, NUMBERS))) if is_read else present
     lines = pc.replace_substring_regex(values, LINE_END, "") if kind == "text" else None
     patterns = [
-        0 if lines is None else count_matching(lines, rows, pattern) for pattern in (MARKED, ISO_DATE, ISO_TIME)
+        0 if lines is None else count_matching(lines, rows, pattern)
+        for pattern in (NUMERAL, MARKED, ISO_DATE, ISO_TIME)
     ]
     dated = kind in ("text", "integer")
     formatted = count_dates(as_text(values), rows) if dated else dict.fromkeys((*DATE_FORMATS, *CLOCKS), 0)
+    if lines is None:
+        patterns[0] = present - not_numbers
     return [len(column), len(column) - present, not_numbers, *patterns, *formatted.values()]
 
 
+def _drawn(table: Table, types: Mapping[str, pa.DataType], share: float) -> tuple[pa.Table, WholeValues]:
+    """(about this share of the rows, a sample of whole values), in one pass. types: of the columns, by name."""
+    schema = pa.schema([(name, _value(pa.nulls(0, kind)).type) for name, kind in types.items()])
+    both = schema.append(WHOLE_VALUES)
+    drawn = collect(map_batches(table, _sampler(share, both), both))
+    is_row = drawn[WHOLE_VALUES.name].is_null()
+    parts = map(WholeValues.from_bytes, drawn[WHOLE_VALUES.name].drop_null().to_pylist())
+    return drawn.filter(is_row).select(schema.names), reduce(add, parts, WholeValues.empty(len(schema)))
+
+
 def _sampler(share: float, schema: pa.Schema) -> Mapper:
-    """Draws this share of the rows, with the values of their columns. What a task draws follows from its own rows."""
+    """Draws this share of the rows, with the values of their columns. What a task draws follows from its own rows. The
+    last row of a task has its sample of whole values, as the last column of the schema, and nothing else.
+    """
 
     def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         generator = None
+        whole_values = WholeValues.empty(len(schema) - 1)
         for batch in batches:
             values = [_value(column) for column in batch.columns]
+            whole_values = whole_values.extended([_readable(column) for column in batch.columns])
             if share < 1:
                 if generator is None:
                     generator = np.random.default_rng([SEED, int(content_hash(values).sum())])
                 drawn = pa.array(generator.random(batch.num_rows) < share)
                 values = [column.filter(drawn) for column in values]
-            yield pa.RecordBatch.from_arrays(values, schema=schema)
+            rows = len(values[0])
+            yield pa.RecordBatch.from_arrays([*values, pa.nulls(rows, WHOLE_VALUES.type)], schema=schema)
+        nothing = [pa.nulls(1, field.type) for field in schema][:-1]
+        written = pa.array([whole_values.to_bytes()], WHOLE_VALUES.type)
+        yield pa.RecordBatch.from_arrays([*nothing, written], schema=schema)
 
     return draw
+
+
+def _readable(column: pa.Array) -> pa.Array:
+    """A column, or missing values in place of a type without a text."""
+    return pa.nulls(len(column), pa.string()) if is_unsupported(column.type) else column
 
 
 def _value(column: pa.Array) -> pa.Array:

@@ -7,7 +7,9 @@ from typing import Literal
 
 from tclose_spark.suggesting.facts import ColumnFacts
 from tclose_spark.table.column_names.hints import CONCEPTS, KEYED, Concept, Hint, hint_of
-from tclose_spark.table.columns.patterns import FREE_TEXT, OF_ONE
+from tclose_spark.table.column_names.names import is_name
+from tclose_spark.table.columns.patterns import FREE_TEXT
+from tclose_spark.table.entities.finding import Entity
 
 Role = Literal["direct", "quasi", "sensitive", "insensitive", "weight", "open"]
 """open: neither the name nor the figures show it. The release leaves such a column out, and the run file lists it."""
@@ -21,6 +23,13 @@ WEIGHTS = (
     "neither its name nor its figures show whether it is the weight of a body (a quasi-identifier) or of a row of a "
     "survey (attributes.weight)"
 )
+MEASURABLE = frozenset(
+    [
+        *("age", "money", "finances", "measurement", "grade", "judgement", "health", "outcome", "event"),
+        *("what is seen", "survey weight"),
+    ]
+)
+"""Concepts of measurements, which may be different for nearly all people."""
 MEASURED = 0.9  # share of numbers from which a column with the name of a measurement is one
 EVENT, SEEN, WEIGHT = (
     next(concept for concept in CONCEPTS if concept.name == name) for name in ("event", "what is seen", "survey weight")
@@ -72,6 +81,8 @@ def _hint(facts: ColumnFacts) -> Hint:
 
 def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     concept = hint.concept
+    if facts.entity is not None:
+        return "direct", _groups(facts.entity)
     if concept is not None and concept.role == "direct":
         return "direct", f"its name: {concept.name}"
     looks = _looks(facts)
@@ -102,6 +113,13 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     return "open", "neither its name nor its figures show its role"
 
 
+def _groups(entity: Entity) -> str:
+    """What shows that a column groups rows like persons or households."""
+    constant = ", ".join(name for name in entity.constant if is_name(name))
+    each = f"{entity.values:,} values with {entity.rows_each:.1f} rows each on average"
+    return f"it groups rows like a {entity.kind}: {each}, within which {constant} are constant"
+
+
 def _looks(facts: ColumnFacts) -> tuple[str, float] | None:
     """(what most values that look like a person's look like, the share of all such values); None if there are none."""
     if not facts.identifying:
@@ -114,7 +132,7 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     """Why the number of its values makes a column an identifier; "" if it does not."""
     about = "about " if facts.whole.estimated else ""
     said = f"{about}{facts.uniqueness:.0%} of its values are different"
-    known = (hint.concept is not None or hint.quantity) and not hint.numbers
+    known = (hint.quantity or (hint.concept is not None and hint.concept.name in MEASURABLE)) and not hint.numbers
     measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a duration
     if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
         return ""  # keys are whole numbers; a measurement without a known name is left out
@@ -131,21 +149,18 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
 
 def _are_mostly_numbers(facts: ColumnFacts) -> bool:
     """Whether nearly all values are numbers, or nearly all of the sample are amounts such as 2.345,00 \u20ac."""
-    numbers = facts.whole.present - facts.whole.not_numbers
-    are_numbers = facts.kind in ("integer", "decimal", "text") and numbers >= MEASURED * facts.whole.present
+    are_kind = facts.kind in ("integer", "decimal", "text")
+    are_numbers = are_kind and facts.whole.numerals >= MEASURED * facts.whole.present
     return are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
 
 
-def looks_like_a_key(facts: ColumnFacts) -> bool:
-    """Whether its values look like keys of single persons: by their pattern, or as nearly unique whole numbers or short
-    texts. Values of another pattern are shared: an IP address is that of a household or a firm.
+def is_measurement(facts: ColumnFacts) -> bool:
+    """Whether its values are measured, by their form: numbers with fractions, or whole numbers of different lengths
+    most of which several rows have. Keys of people have one length, or are different.
     """
-    keys = sum(facts.identifying.get(what, 0) for what in OF_ONE)
-    if 2 * (sum(facts.identifying.values()) - keys) > facts.present:
+    if facts.entity is not None or not facts.are_all_numbers or facts.coded or facts.whole.distinct <= MOST_VALUES:
         return False
-    measured = facts.is_date or (facts.are_all_numbers and facts.fractions > 0)
-    short = facts.kind in ("integer", "text") and not measured and facts.length < FREE_TEXT
-    return (short and facts.uniqueness >= NEARLY_UNIQUE) or 2 * keys > facts.present
+    return 2 * facts.fractions > facts.distinct or (facts.uniqueness < NEARLY_UNIQUE and facts.lengths > 1)
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:

@@ -17,9 +17,16 @@ from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
-from tclose_spark.suggesting.choosing import choose_roles, leave_out_revealing
+from tclose_spark.suggesting.choosing import (
+    LARGEST,
+    Size,
+    choose_roles,
+    judge_unknown,
+    leave_out_revealing,
+    without_copies,
+)
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.tables_of_counts import require_people
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
@@ -29,12 +36,7 @@ SAMPLE = 100_000
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Suggestion(Draft):
-    """The suggested roles of a table's columns, and the run file.
-
-    columns: every column with its suggested role, in the table's order.
-    """
-
-    columns: tuple[SuggestedColumn, ...]
+    """The suggested roles of a table's columns, and the run file."""
 
     @cached_property
     def yaml(self) -> str:
@@ -62,6 +64,8 @@ class Suggestion(Draft):
             role_of[self.weight.name] = "survey weight"
         if self.person is not None:
             role_of[self.person.column] = "person"
+        if self.household is not None:
+            role_of[self.household.column] = "household"
         return {one.name: role_of.get(one.name, "left out") for one in self.columns}
 
     def write(self, path: str | Path, overwrite: bool = False) -> Path:
@@ -112,18 +116,25 @@ def require_valid(k: int | None, t: str) -> None:
 
 
 def suggestion_from_facts(
-    gathered: TableFacts, source: Input, file: Path, k: int | None = None, t: str = "0.2"
+    gathered: TableFacts,
+    source: Input,
+    file: Path,
+    k: int | None = None,
+    t: str = "0.2",
+    size: Size = LARGEST,
 ) -> Suggestion:
     """The suggestion for a table with these facts.
 
     source: the table, as the run file names it. file: the run file's path. k: None for a k that suits the table's size.
+    size: the most quasi-identifiers and sensitive attributes.
 
     Raises:
         InputError: if the table is one of counts, or lacks a quasi-identifier or a sensitive attribute.
     """
-    columns = tuple(suggest_role(facts) for facts in gathered.facts)
+    judged = judge_unknown([suggest_role(facts) for facts in gathered.facts])
+    columns = without_copies(judged, gathered.codes)
     require_people(columns, gathered)
-    choice = leave_out_revealing(choose_roles(columns), gathered.codes)
+    choice = leave_out_revealing(choose_roles(columns, size), gathered.codes)
     sampled = max(facts.sampled for facts in gathered.facts)
     repeating = repeated(choice, exact=sampled >= gathered.rows)
     names = [one.name for one in choice.quasi]
@@ -140,6 +151,7 @@ def suggestion_from_facts(
         choice=choice,
         alone=tuple(unique_shares(gathered.codes, names)),
         rare=rarity(gathered.codes, names),
+        subjects=gathered.subjects,
         repeated=repeating,
         changing={one.column: changing_share(quasi, gathered.codes[one.column]) for one in repeating},
         k=k,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from tclose_spark.suggesting.facts import ColumnFacts, WholeCounts
-from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
+from tclose_spark.suggesting.facts import WholeCounts
+from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.suggesting.settings import kind_of, said_of_codes, said_of_far_numbers
 from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.table.column_names.names import is_name
@@ -17,9 +17,9 @@ ROLES = {"direct": "direct", "quasi": "quasi", "sensitive": "sensitive", "insens
 ROLES |= {"weight": "weight", "open": "?"}
 
 
-def column_line(facts: ColumnFacts) -> str:
+def column_line(judged: SuggestedColumn) -> str:
     """A column in 80 characters: its values, missing values, unique rows, and role."""
-    judged = suggest_role(facts)
+    facts = judged.facts
     missing = facts.whole.missing / facts.whole.rows
     share = "-" if not missing or (facts.unusable and missing == 1) else "<1%" if missing < 0.01 else f"{missing:.0%}"
     kind = kind_of(facts).replace("stamp", "")
@@ -32,7 +32,11 @@ def column_line(facts: ColumnFacts) -> str:
 def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     """The roles of the run file, and what to check, in lines of at most 80 characters."""
     groups = ["direct identifier", "quasi-identifier", "sensitive attribute", "insensitive attribute", "left out"]
-    some = [(suggestion.person, "person"), (suggestion.weight, "survey weight")]
+    some = [
+        (suggestion.person, "person"),
+        (suggestion.household, "household"),
+        (suggestion.weight, "survey weight"),
+    ]
     single = {one.name for one in (*suggestion.choice.left_out, *suggestion.choice.weights)}
     for role in [*(role for one, role in some if one is not None), *groups]:
         every = [name for name, own in suggestion.roles.items() if own == role]
@@ -58,7 +62,8 @@ def summary_lines(suggestion: Suggestion) -> Iterator[str]:
     yield from wrap(suggestion.rare, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
     for warning in suggestion.warnings:
         yield from wrap(warning, 80, initial_indent="note: ", subsequent_indent="      ")
-    for sentence in suggestion.tried:
+    coverage = f"This file {suggestion.coverage.partition(';')[0]}"
+    for sentence in (coverage, *suggestion.tried, *suggestion.decisions):
         yield from wrap(sentence, 80, initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
 
 

@@ -16,8 +16,8 @@ from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.suggested import COMPARED
 from tclose_spark.stages.warnings import repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
-from tclose_spark.suggesting.facts import least_k
-from tclose_spark.suggesting.judging import SuggestedColumn, looks_like_a_key
+from tclose_spark.suggesting.facts import K, least_k
+from tclose_spark.suggesting.judging import SuggestedColumn
 from tclose_spark.suggesting.settings import (
     ColumnSettings,
     no_settings,
@@ -28,6 +28,7 @@ from tclose_spark.suggesting.settings import (
 from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
+from tclose_spark.table.entities.finding import Entity, Subjects, UnnamedPersons
 
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -35,6 +36,11 @@ MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 PROPOSAL = "# This proposal. Leave it as it is: the internal report of a release lists what was changed after it.\n"
 MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
+ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
+MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
+FEW_PUBLISHED = 1 / 3  # of the columns that identify nobody, below which a draft is not ready
+NOT_READY = "Not ready:"
+WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
 ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
 
 
@@ -42,9 +48,10 @@ ONE_EACH = 0.9  # an estimated number of values below this share of rows means t
 class Draft:
     """The content of a run file.
 
-    table, file: their names in its comments.
+    table, file: their names in its comments. columns: all, in the order of the table, each with its suggested role.
     rows, sampled: of the table, and of the sample.
     alone: the share of rows that are unique by sets of quasi-identifiers. rare: which of them make rows rare.
+    subjects: whom the rows are about.
     repeated: identifiers of persons that repeat. changing: by those that may be `person`, the share of people with
         several rows whose quasi-identifiers change.
     tried: what a trial says of the run file, in sentences.
@@ -57,12 +64,14 @@ class Draft:
     output: str
     rows: int
     sampled: int
+    columns: tuple[SuggestedColumn, ...]
     choice: ChosenRoles
     alone: tuple[UniqueShare, ...]
     rare: str
     repeated: tuple[Repetition, ...]
     k: int | None
     t: str
+    subjects: Subjects = field(default_factory=Subjects)
     changing: Mapping[str, float] = field(default_factory=dict)
     tried: tuple[str, ...] = ()
 
@@ -74,9 +83,26 @@ class Draft:
     @property
     def person(self) -> Repetition | None:
         """The direct identifier by which the run file counts people, if one repeats as that of a person may."""
+        entity = self.subjects.first("person")
         direct = [one.name for one in self.choice.direct]
         people = [one for one in self.repeated if one.column in direct and one.rows <= MOST_ROWS * one.values]
-        return max(people, key=lambda one: (least_uniqueness(one.column) is not None, one.values), default=None)
+        return max(
+            people, key=lambda one: (entity is not None and (one.column,) == entity.columns, one.values), default=None
+        )
+
+    @property
+    def household(self) -> Repetition | None:
+        """The direct identifier of the households whose members are rows, unless people are counted."""
+        if self.person is not None:
+            return None
+        households = [one for one in self.choice.direct if _is_household(one)]
+        counted = [Repetition(one.name, one.facts.whole.present, one.facts.whole.distinct) for one in households]
+        return next(iter(counted), None)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The columns of the person and of the household of each row."""
+        return tuple(one.column for one in (self.person, self.household) if one is not None)
 
     @property
     def weight(self) -> SuggestedColumn | None:
@@ -85,8 +111,39 @@ class Draft:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """About identifiers of persons that repeat, unless people are counted."""
-        return () if self.person else tuple(map(repetition_warning, self.repeated))
+        """About rows of the same persons, unless people are counted."""
+        if self.person is not None:
+            return ()
+        unnamed = [] if self.subjects.unnamed is None else [_unnamed(self.subjects.unnamed)]
+        return (*map(repetition_warning, self.repeated), *map(_paired, self.subjects.pairs), *unnamed)
+
+    @property
+    def coverage(self) -> str:
+        """How many columns the release publishes, and which it leaves out, besides identifiers."""
+        known = {one.name for one in (*self.choice.published, *self.choice.direct)} | {*self.owners}
+        left_out = [in_comment(one.name) for one in self.columns if one.name not in known]
+        counted = f"publishes {len(self.choice.published)} of {len(self.columns)} columns"
+        return f"{counted}; left out: {', '.join(left_out)}" if left_out else counted
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """Why the run file is not ready, whatever a trial of it says."""
+        published, columns = len(self.choice.published), len(self.columns) - len(self.choice.direct)
+        decisions = []
+        if not self.choice.sensitive:
+            decisions.append(f"{NOT_READY} no column is known to be sensitive. {WHICH_IS_SENSITIVE}")
+        elif self.choice.is_guess:
+            guess = in_comment(self.choice.sensitive[0].name)
+            decisions.append(
+                f"{NOT_READY} that {guess} is sensitive is a guess, from the form of its values. {WHICH_IS_SENSITIVE}"
+            )
+        if self.choice.are_guessed:
+            decisions.append(
+                f"{NOT_READY} no column is known to be a quasi-identifier. Decide what an adversary can know"
+            )
+        if published < FEW_PUBLISHED * columns:
+            decisions.append(f"{NOT_READY} it {self.coverage.partition(';')[0]}. Decide what the others are")
+        return tuple(decisions)
 
 
 def render_run_file(draft: Draft) -> str:
@@ -114,9 +171,9 @@ def render_run_file(draft: Draft) -> str:
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
         person=draft.person and _person(draft.person, draft.apart, whole),
-        direct=[
-            _shown(no_settings(one)) for one in choice.direct if draft.person is None or one.name != draft.person.column
-        ],
+        household=draft.household and _household(draft.household, whole),
+        coverage={"said": [f"It {draft.coverage}"]},
+        direct=[_shown(no_settings(one)) for one in choice.direct if one.name not in draft.owners],
         quasi=[_shown(quasi_identifier_settings(one)) for one in choice.quasi],
         more_quasi=[_shown(quasi_identifier_settings(one, taken=False)) for one in choice.more_quasi],
         sensitive=[_shown(sensitive_settings(one, draft.t)) for one in choice.sensitive],
@@ -127,7 +184,9 @@ def render_run_file(draft: Draft) -> str:
         groups=list(map(in_comment, choice.groups)),
         open=[_shown(no_settings(one)) for one in (*choice.open, *spare)],
         apart=draft.apart and share(draft.changing[draft.person.column] if draft.person else 0.0),
-        tried=[{"said": [sentence]} for sentence in draft.tried],
+        tried=[{"said": [sentence]} for sentence in (*draft.tried, *draft.decisions)],
+        is_guess=choice.is_guess,
+        few_rows=draft.k is None and least_k(draft.rows) < K,
         alone=list(_singled_out(draft)),
         crowded=[f"! {warning}" for warning in draft.warnings],
         k=draft.k or least_k(draft.rows),
@@ -143,6 +202,14 @@ def _person(person: Repetition, apart: bool, exact: bool) -> dict[str, Any]:
     }
 
 
+def _household(household: Repetition, exact: bool) -> dict[str, Any]:
+    """The key `household`. exact: whether its values are counted, not estimated."""
+    return {
+        "key": scalar(household.column),
+        "said": [f"{'' if exact else 'about '}{household.values:,} values in {household.rows:,} rows"],
+    }
+
+
 def _proposal(tree: Mapping[str, Any]) -> str:
     """The key `suggested` of a run file with this content."""
     suggested = {"suggested": {key: tree[key] for key in COMPARED}}
@@ -155,14 +222,51 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     exact: whether values are counted, not estimated.
     """
     found = []
+    numbered = any(map(_numbers_persons, choice.direct))
     for one in (*choice.direct, *choice.insensitive, *choice.open):
         facts, least = one.facts, least_uniqueness(one.name)
-        if least is None and one.concept is None and not one.hint.quantity and looks_like_a_key(facts):
+        if facts.entity is not None and facts.entity.kind == "person":
             least = 0.0
+        elif facts.refuted or numbered:
+            continue
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):
             found.append(Repetition(one.name, rows, values))
     return tuple(found)
+
+
+def _numbers_persons(one: SuggestedColumn) -> bool:
+    """Whether a column is called the number of a person, and is different in each row."""
+    return least_uniqueness(one.name) == 0.0 and one.facts.uniqueness >= ONE_PERSON_EACH
+
+
+def _is_household(one: SuggestedColumn) -> bool:
+    """Whether a column groups rows like households, by its data, or by its name."""
+    facts = one.facts
+    if facts.entity is not None:
+        return facts.entity.kind == "household"
+    is_named = one.concept is not None and one.concept.name == "household number"
+    return (
+        is_named and MORE_THAN_ONE * facts.whole.distinct < facts.whole.present <= MOST_MEMBERS * facts.whole.distinct
+    )
+
+
+def _paired(entity: Entity) -> str:
+    """The warning about two columns that identify persons together."""
+    first, second = map(in_comment, entity.columns)
+    return (
+        f"{first!r} and {second!r} together group rows like persons: about {entity.values:,} persons with "
+        f"{entity.rows_each:.1f} rows each; make one column of both, and name it in attributes.person"
+    )
+
+
+def _unnamed(found: UnnamedPersons) -> str:
+    """The warning about rows of the same persons without an identifier."""
+    return (
+        f"about {found.groups:,} groups of {found.rows_each:.1f} rows look like one person each (from "
+        f"{', '.join(map(in_comment, found.columns))}); counts are rows; add the persons' identifier, and name it in "
+        "attributes.person"
+    )
 
 
 def scalar(text: str) -> str:

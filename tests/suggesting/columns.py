@@ -29,6 +29,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         missing=len(values) - len(present),
         distinct=len(set(present)),
         not_numbers=sum(not is_number(value) for value in present),
+        numerals=sum(is_number(value) for value in present),
         marked=0,
         iso_dates=sum(bool(re.fullmatch(ISO_DATE, str(value))) for value in present),
         formatted=count_dates(pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())),

@@ -105,7 +105,10 @@ def test_a_column_named_as_an_identifier_is_one_whatever_it_holds(name, values):
         ("length_of_stay", "quasi", "event"),
         ("relat", "quasi", "household"),
         ("hhcivil", "quasi", "marital status"),
-        ("stage", "open", None),
+        ("stage", "sensitive", "health"),
+        ("fatheduc", "quasi", "education"),
+        ("hrwage", "sensitive", "money"),
+        ("nonwhite", "quasi", "ethnicity"),
         ("pages", "open", None),
     ],
 )
@@ -132,7 +135,7 @@ def test_names_say_what_columns_are(name, role, about):
         ("salary", list(range(1000)), "sensitive"),  # many values are expected of money
         ("income", [*map(str, range(990)), *["none"] * 10], "sensitive"),  # some are no numbers
         ("x", [f"{i}.5" for i in range(1000)], "open"),  # keys have no fractions
-        ("num_visits", [i % 90 for i in range(1000)], "open"),
+        ("num_visits", [i % 90 for i in range(1000)], "sensitive"),
         ("sampling_weight", list(range(1000)), "weight"),
         ("fnlwgt", list(range(1000)), "weight"),
         ("sampling_weight", [None, *range(999)], "open"),  # a release requires all

@@ -6,7 +6,7 @@ The figures are measured on raw rows, as those of `tclose compare`. No sentence 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -24,12 +24,14 @@ from tclose_spark.methods.attributes import ResolvedAttributes
 from tclose_spark.runfile.loading import spec_of
 from tclose_spark.runfile.spec import FRAME
 from tclose_spark.suggesting.facts import TableFacts
+from tclose_spark.suggesting.suggestion import Suggestion
 from tclose_spark.suggesting.trial.changes import Tree, changes
 from tclose_spark.suggesting.writing import Draft
 from tclose_spark.usefulness.queries import QueryError
 from tclose_spark.usefulness.utility_measures import UtilityMeasures
 
 TRIAL_ROWS = 20_000
+SEARCHED_ROWS = 5_000  # on which the number of columns is chosen
 SEED = 2026
 BAD = 0.5  # NCP or query error above which changes are tried
 MOST_CHANGES = 5
@@ -61,14 +63,34 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
     return (head, *_helpful(first, tried), *_decision(first, tried))
 
 
-def rows_to_try(draft: Draft, gathered: TableFacts) -> pa.Table:
-    """About TRIAL_ROWS rows of the sample, all columns as the run file names them; whole people if they are counted."""
-    if gathered.sample.num_rows <= TRIAL_ROWS:
+def largest_useful(suggestions: Iterable[Suggestion], gathered: TableFacts, folder: str) -> Suggestion:
+    """The first of these suggestions whose release is useful on few rows with the least effort; else the last one.
+
+    suggestions: the largest first. folder: see `try_suggestion`.
+    """
+    tried: list[Suggestion] = []
+    for suggestion in suggestions:
+        if tried and suggestion.roles == tried[-1].roles:
+            continue
+        tried.append(suggestion)
+        rows = rows_to_try(suggestion, gathered, SEARCHED_ROWS)
+        try:
+            outcome = _carried_out(_quickly(suggestion.spec), rows, folder)
+        except TcloseError:
+            continue
+        if outcome.state == "released" and outcome.figures["ncp"] <= BAD and outcome.figures["classes"] > 1:
+            return suggestion
+    return tried[-1]
+
+
+def rows_to_try(draft: Draft, gathered: TableFacts, most: int = TRIAL_ROWS) -> pa.Table:
+    """About `most` rows of the sample, all columns as the run file names them; whole people if they are counted."""
+    if gathered.sample.num_rows <= most:
         return gathered.sample
     person = draft.person
     owner = np.arange(gathered.sample.num_rows) if person is None else gathered.codes[person.column]
     number, of_row = np.unique(owner, return_inverse=True)
-    share = TRIAL_ROWS / len(of_row)
+    share = most / len(of_row)
     taken = np.random.default_rng(SEED).permutation(len(number)) < share * len(number)
     return gathered.sample.filter(pa.array(taken[of_row]))
 

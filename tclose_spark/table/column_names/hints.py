@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -48,13 +49,20 @@ NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""
 _PHRASES = [frozenset(entry.split()) for entry in ("", *TECHNICAL) if " " in entry or not entry]
 _ENTRIES = [
-    (frozenset(entry.split()), place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words
+    (frozenset(entry.split()), place, concept)
+    for place, concept in enumerate(CONCEPTS)
+    for entry in concept.words
+    if "*" not in entry
 ]
+_AFFIXES = [
+    (entry, place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if "*" in entry
+]
+"""Words of which only the beginning or the end is given."""
 _ENDINGS = [
     (word, place, concept)
     for place, concept in enumerate(CONCEPTS)
     for word in concept.words
-    if concept.role != "direct" and len(word) > 4 and " " not in word
+    if concept.role != "direct" and len(word) > 4 and not {" ", "*"} & {*word}
 ]
 """Words with which a compound may end."""
 
@@ -109,7 +117,11 @@ def hint_of(name: str) -> Hint:
     """
     listed = words_of(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
-    found = [(-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words]
+    found: list[tuple[float, int, Concept]] = [
+        (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words
+    ]
+    if not found:
+        found = _with_affixes(words)
     if not found:  # Jahresgehalt, Haushaltseinkommen
         found = [(0, place, one) for end, place, one in _ENDINGS if any(word.endswith(end) for word in words)]
     if _is_name_of_thing(listed):
@@ -148,6 +160,15 @@ def _is_part_of_address(words: tuple[str, ...]) -> bool:
     places = [place for place, word in enumerate(words) if word in of["place"]]
     contacts = [place for place, word in enumerate(words) if word in of["contact"]]
     return bool(places and contacts) and max(contacts) < max(places)
+
+
+def _with_affixes(words: frozenset[str]) -> list[tuple[float, int, Concept]]:
+    """The concepts of the beginnings and ends that words have, each with a sort key: the longest first."""
+    return [
+        (-len(entry) / 1000, place, concept)
+        for entry, place, concept in _AFFIXES
+        if any(fnmatchcase(word, entry) for word in words)
+    ]
 
 
 def is_shared(name: str) -> bool:

@@ -73,10 +73,21 @@ class Subjects:
     """Whom the rows of a table are about.
 
     entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a person.
+    refuted: columns within whose values people differ, so that they identify no person.
     """
 
     entities: tuple[Entity, ...] = ()
     unnamed: UnnamedPersons | None = None
+    refuted: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[Entity, ...]:
+        """The entities that two columns group together."""
+        return tuple(one for one in self.entities if len(one.columns) > 1)
+
+    def of(self, column: str) -> Entity | None:
+        """The entity that a column groups by itself; None if it groups none."""
+        return next((one for one in self.entities if one.columns == (column,)), None)
 
     def first(self, kind: Kind) -> Entity | None:
         """The likeliest entity of a kind."""
@@ -90,14 +101,19 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
     """
     reduced = sample.reduced()
     table = _Table(sample=reduced, names=names, hints=hints)
-    found = list(groupings(reduced))
+    compared = list(groupings(reduced))
+    found = [one for one in compared if one.constant]
     persons = [one for one in found if table.is_person(one)] or list(table.numbered_members(found))
     households = [one for one in found if one not in persons and table.is_household(one)]
     entities = [
         *(table.entity(one, "person") for one in sorted(persons, key=table.likeliest)),
         *(table.entity(one, "household") for one in sorted(households, key=table.likeliest)),
     ]
-    return Subjects(entities=tuple(entities), unnamed=None if persons else table.unnamed())
+    return Subjects(
+        entities=tuple(entities),
+        unnamed=None if persons else table.unnamed(),
+        refuted=tuple(names[one.columns[0]] for one in compared if one not in persons and table.is_refuted(one)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +143,13 @@ class _Table:
         if self._of(INDIVIDUAL, range(len(self.names))):
             return bool(individual) and (several or bool(sexes))
         return several and any(self.hints[place].numbers for place in found.columns)
+
+    def is_refuted(self, found: Grouping) -> bool:
+        """Whether people differ within the values of a column: in their sex, or in all that is individual."""
+        if self._of(SEX, self._compared(found)):
+            return not self._of(SEX, found.constant) or (self._age_varies(found) and self._has_row_numbers(found))
+        compared = self._of(INDIVIDUAL, self._compared(found))
+        return bool(compared) and not self._of(INDIVIDUAL, found.constant)
 
     def is_household(self, found: Grouping) -> bool:
         """Whether a column groups rows like the identifier of a household: what members share is constant within its

@@ -107,12 +107,12 @@ class Grouping:
 
 
 def groupings(sample: WholeValues) -> Iterator[Grouping]:
-    """The columns within whose values some other column is constant. sample: of a whole table, reduced."""
+    """How each column groups rows, of those that may be keys. sample: of a whole table, reduced."""
     table = _Codes.of(sample)
     for place in range(len(table.columns)):
         if not table.is_measured(place):
             found = table.grouping((place,), np.where(sample.whole(place), table.columns[place], MISSING))
-            if found is not None and found.constant:
+            if found is not None:
                 yield found
 
 

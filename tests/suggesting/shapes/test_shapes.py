@@ -52,7 +52,7 @@ def test_a_release_of_the_suggestion_is_useful(shape: str, most: float) -> None:
 def test_a_bad_suggestion_ends_with_what_to_decide() -> None:
     suggestion = suggested("court_cases", t="0.001")
     shown = " ".join(" ".join(summary_lines(suggestion)).split())
-    assert "1 class" in suggestion.tried[0]
+    assert float(suggestion.tried[0].partition("NCP ")[2][:4]) > 0.5
     assert suggestion.tried[-1].startswith(
         "Not ready: a release by this file as it is would be nearly useless. Decide which"
     )
