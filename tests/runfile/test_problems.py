@@ -151,8 +151,8 @@ def test_all_that_is_wrong_with_the_columns_is_reported_at_once(tclose, run_file
         "set attributes.drop_others: true to leave such columns out",
         "attributes.quasi_identifiers.age: column 'age' is not in the input; did you mean 'Age'?",
         "attributes.quasi_identifiers.sx: column 'sx' is not in the input; did you mean 'sex'?",
-        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; convert "
-        "it to plain values, or drop it",
+        "attributes.quasi_identifiers.tags: column 'tags' is of type array<string>, which cannot be released; flatten "
+        "it to a row or column for each element (pandas, Spark: explode), or leave it out",
         "attributes.direct_identifiers: column 'nobody' is not in the input; it has Age, sex, disease, tags, n",
     ]
     assert all(line[:2].strip(":").isdigit() for line in told)

@@ -382,9 +382,11 @@ def _all_rows(layout: _Layout, file: Path, encoding: str) -> Iterator[Sequence[s
 def _has_amounts(columns: Sequence[Sequence[str]], currency: str) -> bool:
     """Whether all texts of a column are numbers with this currency."""
     for column in columns:
-        texts = [text.strip() for text in column if text.strip()]
+        if not all(currency in text for text in column if text.strip()):
+            continue
+        texts = list(filter(None, map(str.strip, column)))
         bare = [text.replace(currency, "", 1).strip() for text in texts]
-        if texts and all(currency in text and NUMERAL.fullmatch(one) for text, one in zip(texts, bare, strict=True)):
+        if bare and all(map(NUMERAL.fullmatch, bare)):
             return True
     return False
 
