@@ -54,6 +54,7 @@ def build_certificate(
             "columns": columns,
         },
         "counts": COUNTS,
+        **_subjects(spec, figures),
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
@@ -79,6 +80,12 @@ def build_certificate(
     for words in words_of(spec):
         words.certify(made, sections)
     return _in_order(sections, _schema())
+
+
+def _subjects(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The notes on whom rows are about, or the statement that each is a person."""
+    stated, notes = bool(spec.attributes.rows_are_persons), list(figures.get("subjects", ()))
+    return {"subjects": {"rows_are_persons": stated, "notes": notes}} if stated or notes else {}
 
 
 @cache

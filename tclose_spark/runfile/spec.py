@@ -633,6 +633,9 @@ class ReleaseSpec(Section):
         for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
             codes |= {name: one.missing_values for name, one in settings.items()}
         codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}
+        if attributes.person is not None and attributes.person.placeholders:
+            whose = attributes.person.column
+            codes[whose] = (*codes.get(whose, ()), *attributes.person.placeholders)
         return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:
@@ -648,6 +651,8 @@ class ReleaseSpec(Section):
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         if self.release.is_plain:
             del decisive["release"]
+        if (person := decisive["attributes"]["person"]) is not None:
+            decisive["attributes"]["person"] = {key: value for key, value in person.items() if value is not None}
         for section in ("attributes", "privacy"):
             decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -61,9 +61,11 @@ class PeopleJudge(ReleaseJudge):
         """The people of the input, and what classes achieve over people."""
         smallest = release.figures.of(f"k-anonymity{OVER_PEOPLE}")
         assert smallest is not None
+        profiled = release.written.profile.people
         figures["people"] = {
             "people": sum(self.whose.sizes.values()),
             "most_rows": max(self.whose.sizes),
+            "unknown": 0 if profiled is None else profiled.unknown,
             "smallest_class": smallest.achieved,
             "attributes": {a.name: reached(release.figures, a, OVER_PEOPLE) for a in release.judged},
         }

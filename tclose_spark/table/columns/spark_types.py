@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -50,6 +51,21 @@ def why_unreadable(field: pa.Field) -> str:
 def is_unsupported(kind: pa.DataType) -> bool:
     """Whether no release can have a column of this type."""
     return bool(pa.types.is_null(kind) or pa.types.is_nested(kind))
+
+
+def readable(schema: pa.Schema) -> list[str]:
+    """The columns whose values can be read, without the mark of malformed rows. Of names that differ in case only, none
+    can be.
+    """
+    lower = Counter(name.lower() for name in schema.names)
+    return [
+        field.name
+        for field in schema
+        if not is_unsupported(field.type)
+        and not why_unreadable(field)
+        and field.name != MALFORMED
+        and lower[field.name.lower()] == 1
+    ]
 
 
 def unsupported_field(name: str, type_name: str) -> pa.Field:
