@@ -458,6 +458,12 @@ class ReleaseSpec(Section):
         others = [one.key for a in self.attributes.sensitive_attributes.values() for one in a.brought]
         if others and self.output.after is not None:
             raise ValueError(f"{others[0]}: atoms of a line are not judged by it; leave out it or output.after")
+        person = self.attributes.person
+        if person is not None and person.unknown == "alone" and self.output.after is not None:
+            raise ValueError(
+                "attributes.person.unknown: alone makes people of rows, which no later release can recognize; with "
+                "output.after, use drop"
+            )
         if privacy.joint and self.output.after is not None:
             raise ValueError("privacy.joint: atoms of a line are not judged by tuples; leave out it or output.after")
         if privacy.joint and privacy.suppression_limit and privacy.of == "input":

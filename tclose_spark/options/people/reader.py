@@ -10,7 +10,7 @@ import numpy as np
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import schema_of
-from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.errors import InputError
 from tclose_spark.io.run import Run
 from tclose_spark.options.lines.earlier import EarlierRelease, earlier_release, note_successor
 from tclose_spark.options.lines.membership import members_of
@@ -66,11 +66,6 @@ class PeopleReader(InputReader):
     def begin(self, run: Run) -> None:
         self.earlier = earlier_release(run)
         self.continued = self.earlier is not None
-        if self.continued and self._person.unknown == "alone":
-            raise ConfigurationError(
-                "attributes.person.unknown: alone makes people of rows, which no later release can recognize; with "
-                "output.after, use drop"
-            )
         self.keeps = self.continued and self.spec.output.leavers == "keep"
         for note in line_notes(run, self.continued):
             run.announce(f"note: {note}")
