@@ -17,6 +17,7 @@ from tclose_spark.auditing.parts.reading import Reading
 from tclose_spark.auditing.parts.requirements import Requirements, guarantees_of, judge
 from tclose_spark.auditing.parts.several_releases import SeveralReleases
 from tclose_spark.auditing.parts.special_uniques import UniquesSearch
+from tclose_spark.auditing.parts.subjects import SubjectsNotes
 from tclose_spark.auditing.parts.supersets import SupersetSearch
 from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.result import AuditResult
@@ -29,6 +30,7 @@ from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 PARTS: Sequence[type[AuditPart]] = (
     ClassFile,
     Reading,
+    SubjectsNotes,
     SupersetSearch,
     Attacks,
     Requirements,

@@ -12,7 +12,7 @@ from tclose_spark.auditing.question import AuditQuestion
 from tclose_spark.auditing.tables import AuditTables
 from tclose_spark.checks.classes.tallies import count_columns
 from tclose_spark.checks.labels.known_people import normal_texts
-from tclose_spark.checks.labels.listed_people import with_people
+from tclose_spark.checks.labels.listed_people import rows_without, with_people
 from tclose_spark.engine.protocol import Session, Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.errors import ConfigurationError, InputError
@@ -88,6 +88,10 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
     earlier = prepare_earlier(question, tables.earlier, tables.table)
     question, notes = with_bounds(tables.table, question)
+    if question.person is not None and question.unknown is not None:
+        lacking = rows_without(tables.table, question.person)
+        treated = {"drop": "are left out", "alone": "are a person each"}[question.unknown]
+        notes = [*notes, f"{lacking:,} rows have no {question.person!r}, and {treated}"]
     table, rows = prepare_table(question, tables.table, "the table")
     listed, reference = [], tables.reference
     of_people = ((tables.background, "the background table"), (tables.population, "the table of the population"))
@@ -97,7 +101,7 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
             people = normal_texts(people, known, known_of_people)
             rows = max(rows, count_rows(people, what))
             if question.person is not None and question.person in schema_of(people).names:
-                people = with_people(people, question.person, what)
+                people = with_people(people, question.person, what, unknown=question.unknown)
         listed.append(people)
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
@@ -163,7 +167,9 @@ def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Tab
     columns = [*question.labels, *sensitive, *question.weights, *question.households, *question.persons]
     table = normal_texts(_published(table, columns), columns, sensitive)
     rows = count_rows(table, what)
-    return table if question.person is None else with_people(table, question.person, what), rows
+    return table if question.person is None else with_people(
+        table, question.person, what, unknown=question.unknown
+    ), rows
 
 
 def _published(table: Table, columns: Sequence[str]) -> Table:

@@ -120,7 +120,14 @@ class AuditOptions(TableOptions, total=False):
         ),
     ]
     person: Annotated[
-        str | None, OptionText("Who a row is about; people may have several, and are counted.", metavar="COLUMN")
+        str | Mapping[str, Any] | None,
+        OptionText(
+            "Who a row is about; people may have several, and are counted. Rows without a person are dropped, or a "
+            "person each; values that stand for none follow.",
+            "Who a row is about; people may have several, and are counted. With settings as in a run file, such as "
+            '`{"column": "id", "placeholders": ["-"], "unknown": "drop"}`.',
+            metavar="COLUMN[:drop|alone[:VALUE,..]]",
+        ),
     ]
     household: Annotated[
         str | Mapping[str, Any] | None,

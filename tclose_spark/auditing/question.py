@@ -18,7 +18,7 @@ from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import Household
+from tclose_spark.runfile.people import Household, Person, Unknown
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.quantities import LARGEST_COUNT
 from tclose_spark.runfile.section import Exact, Section
@@ -45,6 +45,19 @@ def parse_household(said: Any) -> Any:
     return {"column": column, "k": int(k)} if column and k.isdigit() else {"column": said}
 
 
+def parse_person(said: str) -> dict[str, Any]:
+    """A person's column as settings, from `COLUMN`, `COLUMN:drop`, or `COLUMN:alone:-,0` with placeholders.
+
+    >>> parse_person("id"), parse_person("id:drop:-,0")
+    ({'column': 'id'}, {'column': 'id', 'unknown': 'drop', 'placeholders': ['-', '0']})
+    """
+    found = re.fullmatch(r"(.+?):(drop|alone)(?::(.+))?", said)
+    if found is None:
+        return {"column": said}
+    column, unknown, listed = found.groups()
+    return {"column": column, "unknown": unknown} | ({"placeholders": listed.split(",")} if listed else {})
+
+
 class AuditQuestion(Section):
     """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
@@ -61,6 +74,10 @@ class AuditQuestion(Section):
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
     person: str | None = None
     """The column that identifies people, who may have several rows."""
+    unknown: Unknown | None = None
+    """What becomes of rows without a person."""
+    rows_are_persons: bool = False
+    """Each row is a person, whatever columns group rows."""
     household: Annotated[Household | None, BeforeValidator(parse_household)] = None
     """The column that identifies households, and how many of them a class needs."""
     population: Population | None = None
@@ -85,12 +102,25 @@ class AuditQuestion(Section):
     """How many combinations of quasi-identifiers are examined for special uniques, and for cells."""
     classes_output: str | None = None
     """The path to write the class table to, as Delta."""
+    placeholders: dict[str, MissingValues] = Field(default_factory=dict)
+    """Values that stand for no person, by column."""
     unjudged_person: str | None = None
     """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
     missing_values_of: dict[str, MissingValues] = Field(default_factory=dict)
     """By column, the codes of a run file that are read as missing."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_person(cls, value: Any) -> Any:
+        """The settings of the person's column as keys of the question."""
+        if not isinstance(value, dict) or not isinstance(value.get("person"), str | Mapping):
+            return value
+        said = value["person"]
+        person = Person.model_validate(parse_person(said) if isinstance(said, str) else said)
+        codes = {person.column: person.placeholders} if person.placeholders else {}
+        return {**value, "person": person.column, "unknown": person.unknown, "placeholders": codes}
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
@@ -160,7 +190,7 @@ class AuditQuestion(Section):
     def missing_values(self) -> dict[str, MissingValues]:
         """By column, the codes that are read as missing."""
         own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.quasi_identifiers, **self.sensitive_attributes}
-        return {name: one.missing_values for name, one in own.items()} | self.missing_values_of
+        return {name: one.missing_values for name, one in own.items()} | self.missing_values_of | self.placeholders
 
     @property
     def households(self) -> list[str]:
@@ -264,8 +294,11 @@ def question_from_run_file(
         **asked,
     )
     of_run = None if attributes.person is None or person is not None else attributes.person.column
+    if attributes.person is not None and of_run is not None:
+        question = question.model_copy(update={"unknown": attributes.person.unknown})
     how = {"renamed": spec.input.columns, "missing_values_of": spec.missing_values}
-    return question.model_copy(update={**how, "unjudged_person": of_run})
+    stated = bool(attributes.rows_are_persons)
+    return question.model_copy(update={**how, "unjudged_person": of_run, "rows_are_persons": stated})
 
 
 def parse_sensitive(texts: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:

@@ -56,6 +56,7 @@ def build_certificate(
             "columns": columns,
         },
         "counts": COUNTS,
+        **_subjects(spec, figures),
         "input": {"rows": rows, "version": version},
         "method": spec.method.model_dump(exclude_none=True),
         "regions": figures["regions"],
@@ -95,6 +96,12 @@ def brought_by(spec: ReleaseSpec) -> list[dict[str, Any]]:
         package, version = maker_of(f"tclose_spark.{kind}s", name)
         found.append({"kind": kind, "name": name, "package": package, "version": version})
     return found
+
+
+def _subjects(spec: ReleaseSpec, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The notes on whom rows are about, or the statement that each is a person."""
+    stated, notes = bool(spec.attributes.rows_are_persons), list(figures.get("subjects", ()))
+    return {"subjects": {"rows_are_persons": stated, "notes": notes}} if stated or notes else {}
 
 
 @cache

@@ -31,6 +31,7 @@ def certificate_lines(
     ]
     width = max(len(what) for what, _ in figures)
     return [
+        *(f"note: {note}" for note in certificate.get("subjects", {"notes": []})["notes"]),
         f"{certificate['release']['name']}: the release {certificate['verdict']}",
         *unprotected_lines(certificate),
         *[f"  {what:<{width}}  {value}" for what, value in figures],

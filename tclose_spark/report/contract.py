@@ -31,6 +31,7 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
     figures: the verifier's (see `codebook_entries`).
     """
     release, page = certificate["release"], first_page(certificate)
+    notes = [*page["subjects"]["notes"], *certificate["warnings"]]
     rules = [row for row in page["guarantees"] if row.met is not None]
     entries = {entry.column: entry for entry in codebook_entries(certificate, figures)}
     contract = {
@@ -44,7 +45,7 @@ def contract_yaml(certificate: Mapping[str, Any], figures: Mapping[str, Any]) ->
         "description": {
             "purpose": f"An anonymized release of {release['rows']:,} rows in {release['classes']:,} classes. "
             "certificate.json has all figures exactly, and report.html in words.",
-            "limitations": " ".join([certificate["counts"], *(f"{warning}." for warning in certificate["warnings"])]),
+            "limitations": " ".join([certificate["counts"], *(f"{note}." for note in notes)]),
         },
         "schema": [
             {

@@ -59,6 +59,7 @@ def first_page(certificate: Mapping[str, Any]) -> dict[str, Any]:
         "homogeneous": {name: entry["homogeneous"] for name, entry in sensitive.items()},
         "measured": certificate["information"].get("attributes", {}),
         "warnings": certificate["warnings"],
+        "subjects": certificate.get("subjects", {"rows_are_persons": False, "notes": []}),
         "spellings": [name for name, entry in sensitive.items() if "text" in entry],
         "roles": _roles(certificate, every),
         "closeness": closeness,

@@ -29,9 +29,11 @@ def render_internal(
     sensitive attribute.
     """
     state, minimality = made["state"], made["minimality"]
+    attributes = {"rows_are_persons": False, **certificate.get("subjects", {})}
+    subjects = {**attributes, "notes": state["stages"]["profile"]["subjects"]["internal"]}
     return render(
         "internal.html.j2",
-        **first_page(certificate),
+        **{**first_page(certificate), "subjects": subjects},
         raw=raw,
         notes=made["notes"],
         suggested=made["suggested"],

@@ -459,6 +459,10 @@ class Attributes(Section):
     """The column that identifies a person who may have several rows. It is never published. k and l count people; each
     t holds over rows and over people.
     """
+    rows_are_persons: bool | None = None
+    """Each row is a person of its own. States this of a table with a column that groups rows like persons, and silences
+    the note on it. The certificate has the statement.
+    """
     household: HouseholdColumn | None = None
     """The column that identifies the household of each row. It is never published. Its `k` can require members of
     several households in every class.
@@ -486,7 +490,9 @@ class Attributes(Section):
     drop_others: bool = False
     """Leave out columns without a role. Without this, such a column is an error."""
     allow_unique: Columns = ()
-    """Insensitive attributes to publish although they are nearly unique."""
+    """Insensitive attributes to publish although they are nearly unique, and sensitive or insensitive ones although
+    they group rows like persons.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -525,10 +531,17 @@ class Attributes(Section):
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
                 )
-        for key, named in (("allow_unique", self.insensitive), ("missing_values", self.insensitive_attributes)):
-            for column in getattr(self, key):
-                if column not in named:
-                    raise ValueError(f"{key} names {column!r}, which is not in insensitive_attributes")
+        unchanged = (*self.insensitive, *self.sensitive_attributes)
+        for column in self.allow_unique:
+            if column not in unchanged:
+                raise ValueError(
+                    f"allow_unique names {column!r}, which is not in insensitive_attributes or sensitive_attributes"
+                )
+        for column in self.missing_values:
+            if column not in self.insensitive_attributes:
+                raise ValueError(f"missing_values names {column!r}, which is not in insensitive_attributes")
+        if self.rows_are_persons and self.person is not None:
+            raise ValueError("rows_are_persons: true is for a table without person; leave out one of them")
         return self
 
     @property

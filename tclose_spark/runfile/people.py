@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
+from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.section import Exact, Section, number_schema
+
+Unknown = Literal["drop", "alone"]
 
 
 class Person(Section):
@@ -18,6 +21,14 @@ class Person(Section):
     rows: Literal["together", "apart"] = "together"
     """together: all rows of a person are in one class. apart: they may be in several classes, and the person counts in
     each of them.
+    """
+    placeholders: MissingValues | None = None
+    """Values that stand for no person, such as `["-", 0]`. An empty list states that each value is a person, however
+    many rows it has.
+    """
+    unknown: Unknown | None = None
+    """Rows without a person: no value, or a placeholder. drop: they are left out, and the table is the rows that stay.
+    alone: each is a person of its own. Without it, such a row is an error.
     """
 
 

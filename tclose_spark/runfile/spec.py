@@ -466,6 +466,12 @@ class ReleaseSpec(Section):
         others = [one.key for a in self.attributes.sensitive_attributes.values() for one in a.brought]
         if others and self.output.after is not None:
             raise ValueError(f"{others[0]}: atoms of a line are not judged by it; leave out it or output.after")
+        person = self.attributes.person
+        if person is not None and person.unknown == "alone" and self.output.after is not None:
+            raise ValueError(
+                "attributes.person.unknown: alone makes people of rows, which no later release can recognize; with "
+                "output.after, use drop"
+            )
         if privacy.joint and self.output.after is not None:
             raise ValueError("privacy.joint: atoms of a line are not judged by tuples; leave out it or output.after")
         if privacy.joint and privacy.suppression_limit and privacy.of == "input":
@@ -640,6 +646,9 @@ class ReleaseSpec(Section):
         for settings in (attributes.quasi_identifiers, attributes.sensitive_attributes):
             codes |= {name: one.missing_values for name, one in settings.items()}
         codes = {name: (*self.input.missing_values, *own) for name, own in codes.items()}
+        if attributes.person is not None and attributes.person.placeholders:
+            whose = attributes.person.column
+            codes[whose] = (*codes.get(whose, ()), *attributes.person.placeholders)
         return {name: of_column for name, of_column in codes.items() if of_column}
 
     def with_k(self, k: int) -> ReleaseSpec:
@@ -655,6 +664,8 @@ class ReleaseSpec(Section):
         decisive["input"] |= {"path": FRAME} if self.input.is_frame else {}
         if self.release.is_plain:
             del decisive["release"]
+        if (person := decisive["attributes"]["person"]) is not None:
+            decisive["attributes"]["person"] = {key: value for key, value in person.items() if value is not None}
         for section in ("attributes", "privacy"):
             decisive[section] = {key: value for key, value in decisive[section].items() if value not in (None, {})}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

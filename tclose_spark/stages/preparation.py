@@ -9,19 +9,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
-from tclose_spark.table.column_names.hints import KEYED, is_shared, least_uniqueness
-from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type, plain
+from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
-from tclose_spark.table.columns.spark_types import MALFORMED, is_unsupported, why_unreadable
+from tclose_spark.table.columns.spark_types import MALFORMED, readable
 from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
-from tclose_spark.table.fingerprint import content_hash
 from tclose_spark.table.people import SPELLING
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
@@ -45,7 +42,9 @@ class Preparation:
         are counted: see `by_person`. That of the household, if it is known, is before it: see `with_households`.
     columns: of staged rows.
     marks: by mark, from a column to whether it marks each row; a row is marked if any of the mark's columns does.
-    identifiers: the columns that may identify a person, with the least share of distinct values.
+    sampled: the columns of which whole values are sampled: all that can be read; if people are counted, so that rows
+        are shuffled, those of the release alone.
+    compared: whether the spellings of people are compared, which are texts.
     pseudonyms: the keys of direct identifiers that are published as pseudonyms.
     """
 
@@ -53,13 +52,14 @@ class Preparation:
     read: list[str]
     columns: StagedColumns
     marks: Mapping[str, Sequence[tuple[str, Callable[[pa.Array], Any]]]]
-    identifiers: Mapping[str, float]
+    sampled: tuple[str, ...]
+    compared: bool
     pseudonyms: PseudonymKeys
 
     @staticmethod
     def of(schema: pa.Schema, spec: ReleaseSpec, secret: str, continued: bool = False) -> Preparation:
         """The preparation of a table with this schema. secret: the run's. continued: see StagedColumns."""
-        identifiers, marks = _identifiers(schema, spec), _marks(schema, spec)
+        marks, sampled = _marks(schema, spec), _sampled(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
         person = [] if spec.attributes.person is None else [spec.attributes.person.column]
         weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
@@ -67,13 +67,18 @@ class Preparation:
         return Preparation(
             spec=spec,
             read=[
-                *dict.fromkeys([*spec.attributes.inputs, *([] if person else identifiers), *marked, *weight]),
+                *(
+                    name
+                    for name in dict.fromkeys([*spec.attributes.inputs, *sampled, *marked, *weight])
+                    if name not in household
+                ),
                 *household,
                 *person,
             ],
             columns=StagedColumns.of(schema, spec, continued),
             marks=marks,
-            identifiers=identifiers,
+            sampled=sampled,
+            compared=bool(person) and pa.types.is_string(schema.field(person[0]).type),
             pseudonyms=PseudonymKeys.of(spec.attributes.pseudonyms, secret),
         )
 
@@ -114,19 +119,25 @@ class Preparation:
         raw = self._raw(batch)
         return [raw[name].fill_null(0) for name in (LIVING_IN, ROWS_OF_LIVING_IN)[: len(self.columns.of_household)]]
 
-    def hashed(self, batch: pa.RecordBatch) -> list[HashArray]:
-        """The hashes of each identifier's values, without missing and empty ones; of each person once."""
+    def spellings(self, batch: pa.RecordBatch) -> HashArray:
+        """The hash of each person's spelling, if they are compared."""
+        if not self.compared:
+            return np.zeros(0, dtype=np.uint64)
         raw = self._raw(batch)
-        if self.columns.person is not None:
-            if not self.identifiers:
-                return []
-            _, first = np.unique(raw[WHOSE].fill_null(0).to_numpy(), return_index=True)
-            return [raw[SPELLING].take(pa.array(first)).drop_null().to_numpy().view(np.uint64)]
-        return [content_hash([_present(decoded(raw[name]))]) for name in self.identifiers]
+        _, first = np.unique(raw[WHOSE].fill_null(0).to_numpy(), return_index=True)
+        spellings: HashArray = raw[SPELLING].take(pa.array(first)).drop_null().to_numpy().view(np.uint64)
+        return spellings
+
+    def to_sample(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The columns `sampled` of raw rows."""
+        raw = self._raw(batch)
+        household = self.spec.attributes.household
+        places = {} if household is None else {household.column: LIVING_IN}
+        return [raw[places.get(name, name)] for name in self.sampled]
 
     def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
-        spelling = [SPELLING] if self.identifiers else []
+        spelling = [SPELLING] if self.compared else []
         person = [] if self.columns.person is None else [*spelling, WHOSE]
         household = [LIVING_IN, ROWS_OF_LIVING_IN][: len(self.columns.of_household)]
         others = len(self.read) - bool(person) - bool(household)
@@ -140,12 +151,6 @@ def _marked(column: pa.Array, marks: Callable[[pa.Array], Any]) -> Any:
         return marks(column)
     held = coded(column)
     return marks(held.dictionary)[codes_of(held)]
-
-
-def _present(column: pa.Array) -> pa.Array:
-    """The values of a column that are neither missing nor empty."""
-    values = plain(column).drop_null()
-    return values.filter(pc.not_equal(values, "")) if pa.types.is_string(values.type) else values
 
 
 def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Callable[[pa.Array], Any]]]]:
@@ -173,28 +178,10 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
     return marks
 
 
-def _identifiers(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, float]:
-    """The columns that may identify a person, of those that are direct, insensitive or left out, with the least share
-    of distinct values that makes them identifiers. Names decide; a direct identifier is one if 2 % of values differ,
-    unless its name is one that people share. If people are counted, their column alone, if it is text: its spellings
-    are compared.
-    """
-    if (person := spec.attributes.person) is not None:
-        return {person.column: 0.0} if pa.types.is_string(schema.field(person.column).type) else {}
-    attributes, lower = spec.attributes, [name.lower() for name in schema.names]
-    judged = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, MALFORMED}
-    judged |= set() if attributes.household is None else {attributes.household.column}
-    found = {}
-    for field in schema:
-        name, least = field.name, least_uniqueness(field.name)
-        is_direct = name in attributes.direct_identifiers or name in attributes.pseudonyms
-        if is_direct and least is None and not is_shared(name):
-            least = KEYED
-        if least is None or name in judged or lower.count(name.lower()) > 1:
-            continue
-        if not is_unsupported(field.type) and not why_unreadable(field):
-            found[name] = least
-    return found
+def _sampled(schema: pa.Schema, spec: ReleaseSpec) -> tuple[str, ...]:
+    """See `Preparation.sampled`."""
+    attributes = spec.attributes
+    return tuple(name for name in readable(schema) if attributes.person is None or name in attributes.inputs)
 
 
 def wrong_type(place: int) -> str:

@@ -30,10 +30,11 @@ from tclose_spark.stages.staging.batches import STAGED, StagedColumns, staged_ba
 from tclose_spark.stages.staging.counted import read_tallies
 from tclose_spark.stages.staging.input_states import state_of_inputs
 from tclose_spark.stages.staging.profiling import profile_of
+from tclose_spark.stages.staging.sampling import staged_sample
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms, sealed_settings
 from tclose_spark.stages.staging.stager import stager
 from tclose_spark.stages.staging.tallies import staged_tallies
-from tclose_spark.stages.warnings import certified_warnings, profile_warnings
+from tclose_spark.stages.warnings import certified_warnings, profile_warnings, subjects_notes
 from tclose_spark.table.domains import MOST_VALUES, Profile
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -87,7 +88,8 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
         *(one for reader in readers for one in reader.warnings()),
     ]
     record["repeated"] = certified_warnings(profile)
-    for warning in record["warnings"]:
+    record["subjects"] = subjects_notes(profile, run.spec.attributes)
+    for warning in (*record["subjects"]["internal"], *record["warnings"]):
         run.announce(f"note: {warning}")
 
 
@@ -125,7 +127,7 @@ def profile_table(
         tallies = collect(staged_tallies(session, staged), 2 * MOST_VALUES)
     if tallies.num_rows == 2 * MOST_VALUES:
         raise InputError(f"{spec.input.path} has more than {MOST_VALUES:,} distinct values in all; use coarser ones")
-    counted = read_tallies(tallies, spec.attributes, preparation.identifiers)
+    counted = read_tallies(tallies, spec.attributes)
     if not counted.fingerprint.rows:
         raise InputError(f"input.path: {spec.input.path} has no rows")
     check_rows(source, counted.marked.get(BROKEN, 0), counted.fingerprint.rows)
@@ -133,7 +135,9 @@ def profile_table(
         check_text(source)
     try:
         batches = staged_batches(session, staged)
-        profile, trees = profile_of(table, spec, counted, hierarchies, version, batches, readers)
+        sampled = preparation.sampled
+        sample = staged_sample(session, staged, len(sampled), counted.fingerprint.rows)
+        profile, trees = profile_of(table, spec, counted, hierarchies, version, batches, readers, sample, sampled)
     except InputError as error:
         for reader in readers:
             reader.explain(error)

@@ -87,7 +87,7 @@ def certify(run: Run, state: Mapping[str, Any], figures: Mapping[str, Any], fold
     """
     profiled, mechanism = state["stages"]["profile"], state["stages"]["verify"]["minimality"]
     source, more = profiled["input"], [*profiled["repeated"], *mechanism["warnings"]]
-    figures = {**figures, "warnings": [*figures["warnings"], *more]}
+    figures = {**figures, "warnings": [*figures["warnings"], *more], "subjects": profiled["subjects"]["public"]}
     made = state["stages"]["anonymize"]["method"]
     if "optimum" in made:
         figures["optimum"] = {"proven": made["optimum"], "loss": made["loss"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tclose_spark.measures.loss.information_loss import loses_most
@@ -13,6 +13,7 @@ from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
 from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
+from tclose_spark.table.entities.wording import UNPUBLISHED, SubjectsWords, rounded
 from tclose_spark.table.far_numbers import CODES, FarNumbers, ends, far_numbers
 
 NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to point at people
@@ -38,7 +39,8 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         if settings.distance == "ordered" and settings.order == "value" and (far := _far_values(domain)):
             details.append(f": {far.briefly(profile.rows, spec.privacy.k)}; {CODES}")
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
-    sentences += certified_warnings(profile)
+    sentences += _grouping_quasi(profile, spec.attributes)
+    sentences += map(repetition_warning if profile.people is None else spelling_warning, profile.repeated)
     weight = spec.attributes.weight
     if profile.rounded_away and weight is not None and weight.round_to is not None:
         sentences.append(
@@ -48,10 +50,39 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def subjects_notes(profile: Profile, attributes: Attributes) -> dict[str, list[str]]:
+    """The notes on whom rows are about, unless people are counted or each row is stated to be a person: `internal`, and
+    `public` without the names of unpublished columns.
+    """
+    if attributes.person is not None or attributes.rows_are_persons:
+        return {"internal": [], "public": []}
+    published = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.insensitive}
+    has_households = attributes.household is not None
+    return {
+        "internal": [*SubjectsWords().notes(profile.subjects, has_households)],
+        "public": [*SubjectsWords(remedies=None, named=published).notes(profile.subjects, has_households)],
+    }
+
+
+def _grouping_quasi(profile: Profile, attributes: Attributes) -> Iterator[str]:
+    """Notes on quasi-identifiers that group rows like persons, without the one of `subjects_notes`."""
+    first = profile.subjects.first("person") if attributes.person is None else None
+    for found in profile.subjects.entities:
+        (column, *others) = found.columns
+        if found.kind == "person" and not others and column in attributes.quasi_identifiers and found != first:
+            yield (
+                f"quasi-identifier {column!r} groups rows like persons (about {rounded(found.values)} values with "
+                f"{rounded(found.rows_each)} rows each); a person's number has no class of others: leave it out"
+            )
+
+
 def certified_warnings(profile: Profile) -> list[str]:
-    """Those of them that the certificate has, too. Others may count suppressed rows."""
-    written = repetition_warning if profile.people is None else spelling_warning
-    return [written(one) for one in profile.repeated]
+    """Those of them that the certificate has, too, without names of columns that are not published. Others may count
+    suppressed rows.
+    """
+    if profile.people is not None:
+        return list(map(spelling_warning, profile.repeated))
+    return [repetition_warning(one, UNPUBLISHED) for one in profile.repeated]
 
 
 def spelling_warning(one: Repetition) -> str:
@@ -63,12 +94,12 @@ def spelling_warning(one: Repetition) -> str:
     )
 
 
-def repetition_warning(one: Repetition) -> str:
-    """The warning about an identifier that repeats, for the console and the certificate."""
+def repetition_warning(one: Repetition, column: str | None = None) -> str:
+    """The warning about an identifier that repeats. column: in place of its name."""
     return (
-        f"{one.column!r} looks like an identifier of a person and repeats: {one.rows:,} rows, about {one.values:,} "
-        "values; counts are rows, so a person with several rows may be alone in a class; if these are people, use "
-        "attributes.person; if households, attributes.household"
+        f"{column or repr(one.column)} looks like an identifier of a person and repeats: {one.rows:,} rows, about "
+        f"{one.values:,} values; counts are rows, so a person with several rows may be alone in a class; if these are "
+        "people, use attributes.person; if households, attributes.household"
     )
 
 

@@ -44,7 +44,7 @@ from tclose_spark.table.columns.patterns import (
 from tclose_spark.table.columns.preparing import NUMBER, as_text, judged_values, not_of_type
 from tclose_spark.table.columns.spark_types import how_to_flatten, is_unsupported, type_name
 from tclose_spark.table.entities.finding import find_subjects
-from tclose_spark.table.entities.whole_values import WholeValues
+from tclose_spark.table.entities.whole_values import Sampler, WholeValues
 from tclose_spark.table.fingerprint import content_hash
 
 SEED = 2026
@@ -184,10 +184,10 @@ def _sampler(share: float, schema: pa.Schema) -> Mapper:
 
     def draw(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         generator = None
-        whole_values = WholeValues.empty(len(schema) - 1)
+        whole_values = Sampler(len(schema) - 1)
         for batch in batches:
             values = [_value(column) for column in batch.columns]
-            whole_values = whole_values.extended([_readable(column) for column in batch.columns])
+            whole_values.add([_readable(column) for column in batch.columns])
             if share < 1:
                 if generator is None:
                     generator = np.random.default_rng([SEED, int(content_hash(values).sum())])
@@ -196,7 +196,7 @@ def _sampler(share: float, schema: pa.Schema) -> Mapper:
             rows = len(values[0])
             yield pa.RecordBatch.from_arrays([*values, pa.nulls(rows, WHOLE_VALUES.type)], schema=schema)
         nothing = [pa.nulls(1, field.type) for field in schema][:-1]
-        written = pa.array([whole_values.to_bytes()], WHOLE_VALUES.type)
+        written = pa.array([whole_values.sample().to_bytes()], WHOLE_VALUES.type)
         yield pa.RecordBatch.from_arrays([*nothing, written], schema=schema)
 
     return draw

@@ -28,7 +28,8 @@ from tclose_spark.suggesting.settings import (
 from tclose_spark.suggesting.unique_share import LARGEST, UniqueShare
 from tclose_spark.table.column_names.hints import least_uniqueness
 from tclose_spark.table.domains import Repetition
-from tclose_spark.table.entities.finding import Entity, Subjects, UnnamedPersons
+from tclose_spark.table.entities.finding import Subjects
+from tclose_spark.table.entities.wording import SubjectsWords
 
 WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -114,8 +115,8 @@ class Draft:
         """About rows of the same persons, unless people are counted."""
         if self.person is not None:
             return ()
-        unnamed = [] if self.subjects.unnamed is None else [_unnamed(self.subjects.unnamed)]
-        return (*map(repetition_warning, self.repeated), *map(_paired, self.subjects.pairs), *unnamed)
+        notes = SubjectsWords().notes(self.subjects, household_known=self.household is not None)
+        return (*map(repetition_warning, self.repeated), *notes)
 
     @property
     def coverage(self) -> str:
@@ -248,24 +249,6 @@ def _is_household(one: SuggestedColumn) -> bool:
     is_named = one.concept is not None and one.concept.name == "household number"
     return (
         is_named and MORE_THAN_ONE * facts.whole.distinct < facts.whole.present <= MOST_MEMBERS * facts.whole.distinct
-    )
-
-
-def _paired(entity: Entity) -> str:
-    """The warning about two columns that identify persons together."""
-    first, second = map(in_comment, entity.columns)
-    return (
-        f"{first!r} and {second!r} together group rows like persons: about {entity.values:,} persons with "
-        f"{entity.rows_each:.1f} rows each; make one column of both, and name it in attributes.person"
-    )
-
-
-def _unnamed(found: UnnamedPersons) -> str:
-    """The warning about rows of the same persons without an identifier."""
-    return (
-        f"about {found.groups:,} groups of {found.rows_each:.1f} rows look like one person each (from "
-        f"{', '.join(map(in_comment, found.columns))}); counts are rows; add the persons' identifier, and name it in "
-        "attributes.person"
     )
 
 

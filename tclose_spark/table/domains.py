@@ -19,6 +19,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.entities.finding import NO_SUBJECTS, Subjects
 from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
 from tclose_spark.table.people import Households, People
@@ -118,7 +119,8 @@ class Profile:
     distinct_rows: about how many different rows there are.
     fingerprint: of the prepared rows as a multiset. It stays internal.
     version: of a Delta input.
-    repeated: columns without a role in classes that look like a personal identifier.
+    subjects: whom the rows are about.
+    repeated: columns without a role in classes that are known as a personal identifier and repeat, beside `subjects`.
     people: if they are counted.
     households: if classes need several.
     weights: millionths of people by code of each sensitive attribute, if rows have weights.
@@ -135,6 +137,7 @@ class Profile:
     fingerprint: str
     version: int | None
     repeated: tuple[Repetition, ...]
+    subjects: Subjects = NO_SUBJECTS
     people: People | None = None
     households: Households | None = None
     weights: tuple[tuple[int, ...], ...] = ()

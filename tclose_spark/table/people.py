@@ -25,6 +25,8 @@ HOUSEHOLD = "household_hash"
 """The keyed hash of a household, an int64: of staged rows, and of `internal/households`."""
 SPELLING = "person_spelling"
 """The hash of a person's identifier, equal for those that differ in case, blanks, width or normal form only."""
+LONE = "lone"
+"""Whether a row has no known person, and becomes a person of its own."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task
 
 
@@ -52,12 +54,14 @@ class People:
     sizes: the numbers of rows that people have, ascending.
     varying: by quasi-identifier, how many people have several values of it.
     members: if the release continues an earlier one, so that people have atoms (see `table.atoms`).
+    unknown: the rows of the input without a person, which are left out, or each of a person of its own.
     """
 
     people: int
     sizes: tuple[int, ...]
     varying: tuple[int, ...]
     members: Members | None = None
+    unknown: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +125,34 @@ def household_hash(secret: str) -> RowHash:
 
 def hash_people(column: pa.Array, keyed: RowHash) -> pa.Array:
     """The hash of the person of each row, an int64; missing where the column is missing, NaN, empty or blank."""
+    return pc.if_else(knows_person(column), pa.array(keyed.of_rows([column]).view(np.int64)), None)
+
+
+def knows_person(column: pa.Array) -> pa.Array:
+    """Whether each row has a person: not missing, NaN, empty or blank."""
     known = column.is_valid()
     if pa.types.is_string(column.type):
         known = pc.and_(known, pc.not_equal(pc.utf8_trim_whitespace(column.fill_null("")), ""))
     if pa.types.is_floating(column.type):
         known = pc.and_(known, pc.invert(pc.is_nan(column.fill_null(0))))
-    return pc.if_else(known, pa.array(keyed.of_rows([column]).view(np.int64)), None)
+    return known
+
+
+def apart_from_equals(batches: Iterable[pa.RecordBatch], keyed: RowHash) -> Iterator[pa.RecordBatch]:
+    """Rows whose last columns are LONE and PERSON, with a person of its own for each LONE row; LONE goes.
+
+    batches: sorted by PERSON, which is equal for LONE rows of equal content. So persons follow from content alone.
+    keyed: of two columns.
+    """
+    for batch in whole_people(batches):
+        lone, person = batch[LONE].to_numpy(zero_copy_only=False), batch[PERSON].fill_null(0).to_numpy()
+        first = np.flatnonzero(np.diff(person, prepend=~person[:1]))
+        place = np.arange(len(person)) - np.repeat(first, np.diff(np.append(first, len(person))))
+        numbered = keyed.of_rows([pa.array(person[lone]), pa.array(place[lone])]).view(np.int64)
+        owner = person.copy()
+        owner[lone] = numbered
+        whose = pa.array(owner, mask=batch[PERSON].is_null().to_numpy(zero_copy_only=False))
+        yield batch.drop_columns([LONE, PERSON]).append_column(PERSON, whose)
 
 
 def hash_spellings(column: pa.Array, secret: str) -> pa.Array:

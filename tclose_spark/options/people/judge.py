@@ -62,9 +62,11 @@ class PeopleJudge(ReleaseJudge):
         smallest, counted = release.figures.of(f"k-anonymity{OVER_PEOPLE}"), release.figures.people
         assert smallest is not None
         assert counted is not None
+        profiled = release.written.profile.people
         figures["people"] = {
             "people": sum(self.whose.sizes.values()),
             "most_rows": max(self.whose.sizes),
+            "unknown": 0 if profiled is None else profiled.unknown,
             "smallest_class": smallest.achieved,
             "in_classes": counted.in_classes,
             "largest_share": float(counted.share),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import schema_of
 from tclose_spark.errors import InputError
@@ -23,21 +25,43 @@ from tclose_spark.options.lines.requirements import (
     require_known_people,
     require_same_types,
 )
-from tclose_spark.options.people.by_person import by_person
+from tclose_spark.options.people.by_person import by_person, unknown_rows
+from tclose_spark.runfile.people import Person
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import NOBODY
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
-from tclose_spark.table.domains import Profile
+from tclose_spark.table.domains import Profile, marginal
+from tclose_spark.table.entities.grouping import MOST_PLACEHOLDERS, placeholder_rows
 from tclose_spark.table.people import Members
 
 
+def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
+    """(how many values have far more rows than all others, their rows), if some have. place: of the number of rows of
+    the row's person in the keys of the last histogram.
+    """
+    rows = {int(str(size)): n for size, n in marginal(counted.histograms[-1], place).items()}
+    sizes = sorted(rows, reverse=True)
+    people = [min(MOST_PLACEHOLDERS + 1, rows[size] // size) for size in sizes]
+    largest = np.repeat(sizes, people)[: MOST_PLACEHOLDERS + 1]
+    found = largest[largest >= placeholder_rows(largest, sum(rows.values()))]
+    return (len(found), int(found.sum())) if len(found) else None
+
+
 class PeopleReader(InputReader):
-    """earlier: the release that this one continues. members: how many people of it there are, once rows are staged."""
+    """earlier: the release that this one continues. members: how many people of it there are, once rows are staged.
+    unknown: how many rows of the input have no person, if the run file says what becomes of them.
+    """
 
     earlier: EarlierRelease | None = None
     members: Callable[[], Members] | None = None
+    unknown = 0
+
+    @property
+    def _person(self) -> Person:
+        assert self.spec.attributes.person is not None
+        return self.spec.attributes.person
 
     def begin(self, run: Run) -> None:
         self.earlier = earlier_release(run)
@@ -47,19 +71,32 @@ class PeopleReader(InputReader):
             run.announce(f"note: {note}")
 
     def rows(self, table: Table, raw: Table, columns: StagedColumns) -> Table:
+        how = self._person.unknown
+        if how is not None:
+            self.unknown = unknown_rows(table, self._person.column)
         if self.earlier is None:
-            return by_person(raw, self.secret)
+            return by_person(raw, self.secret, how)
         require_same_types(column_types(schema_of(table), self.spec), self.spec, self.earlier.types)
         records = self.earlier.records(self.spec, columns) if self.keeps else None
         found, self.members = members_of(table, self.spec, self.secret, self.earlier.atoms(), records)
-        return by_person(raw, self.secret, found, records)
+        return by_person(raw, self.secret, how, found, records)
 
     def problems(self, counted: Counted) -> Iterator[InputError]:
         if nobody := counted.marked.get(NOBODY):
-            column = None if self.spec.attributes.person is None else self.spec.attributes.person.column
             yield InputError(
-                f"attributes.person: column {column!r} is missing in {nobody} of {counted.fingerprint.rows} rows; "
-                "expected a value in every row"
+                f"attributes.person: column {self._person.column!r} is missing in {nobody} of "
+                f"{counted.fingerprint.rows} rows; expected a value in every row, or attributes.person.unknown: drop "
+                "(leave these rows out) or alone (each is a person)"
+            )
+        elif self._person.placeholders is None and (
+            found := _placeholders(counted, len(self.spec.attributes.sensitive_attributes))
+        ):
+            values, rows = found
+            which = "one value" if values == 1 else f"each of {values} values"
+            yield InputError(
+                f"attributes.person: {which} of {self._person.column!r} has far more rows than others "
+                f"({rows:,} of {counted.fingerprint.rows:,}), so it stands for no person; list it in "
+                "attributes.person.placeholders, with unknown: drop or alone (or placeholders: [] if it is a person)"
             )
 
     def explain(self, error: InputError) -> None:
@@ -67,6 +104,8 @@ class PeopleReader(InputReader):
             error.reword(lambda text: f"{text}. {kept_note(kept)}")
 
     def profiled(self, profile: Profile) -> Profile:
+        if self.unknown and profile.people is not None:
+            profile = replace(profile, people=replace(profile.people, unknown=self.unknown))
         if self.members is None or profile.people is None:
             return profile
         require_known_people(self.members())

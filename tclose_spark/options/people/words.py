@@ -9,6 +9,8 @@ from tclose_spark.report.option_words import Certificate, Certified, Lines, Opti
 from tclose_spark.requirements.wording import entries_in
 
 COUNTS = "k and l count people, once in each class, as well as rows. Other counts are rows."
+TREATED = {"drop": "left out", "alone": "each a person of its own"}
+"""What became of rows without a person."""
 
 
 class PeopleWords(OptionWords):
@@ -20,6 +22,8 @@ class PeopleWords(OptionWords):
         keys = ("people", "most_rows", "smallest_class", "in_classes", "largest_share")
         counted = {key: people[key] for key in keys}
         sections["people"] = {**counted, "rows": made.rows, "rows_of_a_person": person.rows}
+        if person.unknown is not None:
+            sections["people"]["unknown"] = {"rows": people["unknown"], "treatment": person.unknown}
         sections["counts"] = COUNTS
         sections["guarantees"]["k"]["over_people"] = {"achieved": people["smallest_class"]}
         for _, name, entries in entries_in(sections["guarantees"]):
@@ -33,4 +37,7 @@ class PeopleWords(OptionWords):
         if (people := certificate.get("people")) is None:
             return {}
         of_input = " of the input" if certificate["input"]["rows"] > certificate["release"]["rows"] else ""
-        return {"rows": [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]}
+        lines = [(f"people{of_input}", f"{people['people']:,}, one with {people['most_rows']:,} rows")]
+        if (unknown := people.get("unknown")) is not None:
+            lines.append(("rows without a person", f"{unknown['rows']:,}, {TREATED[unknown['treatment']]}"))
+        return {"rows": lines}

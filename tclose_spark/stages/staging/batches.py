@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tclose_spark.engine.local.needs_spark import NeedsSparkError
 from tclose_spark.engine.protocol import Session, Table
+from tclose_spark.engine.sampling import SAMPLE
 from tclose_spark.engine.tables import read_rows, select
 from tclose_spark.errors import DamagedStagingError, InputError
 from tclose_spark.io.storage.stores import StoreError
@@ -27,8 +28,10 @@ from tclose_spark.table.people import HOUSEHOLD, PERSON
 HASH = "hash"
 ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
 """Of a row's person the number of rows, and whether the row is the first (see `table.people`); of its household."""
-STAGED = pa.schema([("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64())])
-"""A row of the staged table has a batch, or a tally with its key as JSON."""
+STAGED = pa.schema(
+    [("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64()), (SAMPLE, pa.binary())]
+)
+"""A row of the staged table has a batch, a tally with its key as JSON, or the sample of a task (see `sampling`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

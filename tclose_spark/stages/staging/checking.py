@@ -11,7 +11,7 @@ import pyarrow as pa
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import map_batches, schema_of
 from tclose_spark.errors import InputError, Problems
-from tclose_spark.runfile.attributes import QuasiIdentifier
+from tclose_spark.runfile.attributes import Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.insensitive import OF_WEIGHTS
 from tclose_spark.stages.preparation import holds_numbers, wrong_type
@@ -25,6 +25,8 @@ from tclose_spark.table.columns.preparing import as_text, no_value, not_of_type
 from tclose_spark.table.domains import (
     QuasiDomain,
 )
+from tclose_spark.table.entities.finding import Subjects
+from tclose_spark.table.entities.wording import rounded
 from tclose_spark.table.labels import NumericLabels
 
 
@@ -38,6 +40,20 @@ def check_repeating(name: str, counted: Counted, spec: ReleaseSpec) -> None:
             f"values in {rows} rows): published as it is, it links rows to people; "
             f"{OF_WEIGHTS if is_weight else 'drop it, give it another role'}, or name it in attributes.allow_unique"
         )
+
+
+def grouping_problems(subjects: Subjects, attributes: Attributes) -> Iterator[InputError]:
+    """The published columns that group rows like persons, unless `allow_unique` names them: a person's number."""
+    roles = {**dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")}
+    roles |= dict.fromkeys(attributes.insensitive, "insensitive attribute")
+    for found in subjects.entities:
+        (column, *others) = found.columns
+        if found.kind == "person" and not others and column in roles and column not in attributes.allow_unique:
+            yield InputError(
+                f"{roles[column]} {column!r} groups rows like persons (about {rounded(found.values)} values with "
+                f"{rounded(found.rows_each)} rows each): published as it is, it links a person's rows; leave it out, "
+                "or name it in attributes.allow_unique"
+            )
 
 
 def _form_of(rows: Mapping[str | None, int]) -> str:

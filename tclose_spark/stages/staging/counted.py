@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -22,11 +22,10 @@ from tclose_spark.stages.staging.tallies import (
     DRAWN,
     FAR,
     MARK,
-    PRESENT,
     RANGE,
     REGISTERS,
     ROWS,
-    SAMPLED,
+    SPELLED,
     STOOD_FOR,
     VARYING,
     WEIGHTS,
@@ -34,7 +33,7 @@ from tclose_spark.stages.staging.tallies import (
     number,
 )
 from tclose_spark.table.columns.preparing import is_damaged
-from tclose_spark.table.domains import MOST_VALUES, Counts, Repetition, TupleCounts
+from tclose_spark.table.domains import MOST_VALUES, Counts, TupleCounts
 from tclose_spark.table.far_numbers import ends
 from tclose_spark.table.fingerprint import Fingerprint
 
@@ -50,7 +49,7 @@ class Counted:
     ranges: by numeric quasi-identifier. far: by numeric quasi-identifier, rows of the numbers at its ends.
     marked: rows by mark.
     distinct: estimated values of each insensitive attribute. distinct_rows: estimated different rows.
-    repeated: the identifiers that repeat.
+    spelled: a sample of the spellings of people, with the people of each.
     varying: people with several values, by quasi-identifier, if people keep their rows together.
     drawn: by quasi-identifier, rows of a sample by code of the number, if missing values are drawn from it.
     weights: millionths of people by value of each sensitive attribute, if rows have weights. stood_for: about their sum
@@ -64,7 +63,7 @@ class Counted:
     marked: dict[str, int]
     distinct: dict[str, int]
     distinct_rows: int
-    repeated: tuple[Repetition, ...]
+    spelled: ValueSample
     varying: tuple[int, ...]
     drawn: dict[str, NumberSample]
     weights: list[Counts]
@@ -77,8 +76,8 @@ class Counted:
         return bool(is_damaged(pa.array(values, pa.string())).any())
 
 
-def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping[str, float]) -> Counted:
-    """The tallies that `staged_tallies` added up. identifiers: the least share of distinct values of each.
+def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
+    """The tallies that `staged_tallies` added up.
 
     Raises:
         InputError: if there are more values than MOST_VALUES.
@@ -108,7 +107,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes, identifiers: Mapping
         marked={mark: n for (mark,), n in found[MARK]},
         distinct_rows=distinct.pop(""),
         distinct=distinct,
-        repeated=tuple(_repeated(identifiers, found[PRESENT], found[SAMPLED], attributes.person is not None)),
+        spelled=_spelled(found[SPELLED]),
         varying=tuple(n for _, n in sorted(found[VARYING], key=lambda one: int(one[0][0]))),
         drawn={name: _number_sample(parts) for name, parts in drawn},
         weights=[{value: n for (value,), n in parts} for parts in weights],
@@ -140,16 +139,8 @@ def _number_sample(rows: Sequence[Tallied]) -> NumberSample:
     return NumberSample.empty().add(*made)
 
 
-def _repeated(
-    identifiers: Mapping[str, float], present: Iterable[Tallied], sampled: Iterable[Tallied], people: bool
-) -> Iterator[Repetition]:
-    """The identifiers with a sampled value in several rows, or of several people, if they are counted."""
-    by_place = (_by_place(tallies, len(identifiers)) for tallies in (present, sampled))
-    for (name, least), of_name, drawn in zip(identifiers.items(), *by_place, strict=True):
-        rows = sum(n for _, n in of_name)
-        hashes, counts = [int(hashed, 16) for (hashed,), _ in drawn], [n for _, n in drawn]
-        sample = ValueSample.empty().add(np.array(hashes, dtype=np.uint64), np.array(counts, dtype=np.int64))
-        if people and sample.repeats:
-            yield Repetition(name, int(sample.counts.sum()), len(sample.hashes))
-        elif sample.repeats and sample.distinct >= least * rows:
-            yield Repetition(name, rows, sample.distinct)
+def _spelled(rows: Iterable[Tallied]) -> ValueSample:
+    """The sample of spellings by hash."""
+    listed = [(int(hashed, 16), n) for (_, hashed), n in rows]
+    hashes = np.array([hashed for hashed, _ in listed], dtype=np.uint64)
+    return ValueSample.empty().add(hashes, np.array([n for _, n in listed], dtype=np.int64))

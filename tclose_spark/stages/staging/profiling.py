@@ -16,17 +16,20 @@ from tclose_spark.runfile.attributes import QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import ROUNDED_AWAY
-from tclose_spark.stages.staging.checking import check_quasi, check_repeating, domain_of_values
+from tclose_spark.stages.staging.checking import check_quasi, check_repeating, domain_of_values, grouping_problems
 from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.stages.staging.sampling import repeated_identifiers, subjects_of
 from tclose_spark.table.domains import (
     Profile,
     QuasiDomain,
+    Repetition,
     SensitiveDomain,
     TupleCounts,
     categorical_domain,
     marginal,
     sensitive_domain,
 )
+from tclose_spark.table.entities.whole_values import WholeValues
 from tclose_spark.table.far_numbers import FarNumbers, far_numbers
 from tclose_spark.table.hierarchies.building import build_hierarchies
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -42,8 +45,11 @@ def profile_of(
     version: int | None,
     staged: Table,
     readers: Sequence[InputReader],
+    sample: WholeValues,
+    sampled: Sequence[str],
 ) -> tuple[Profile, dict[str, Hierarchy]]:
-    """The profile and hierarchies of a table with these tallies. staged: its staged batches.
+    """The profile and hierarchies of a table with these tallies. staged: its staged batches. sample: of the columns
+    `sampled`.
 
     Raises:
         InputError: with all values that columns may not hold.
@@ -69,6 +75,9 @@ def profile_of(
     for name in spec.attributes.insensitive:
         with problems.gathered():
             check_repeating(name, counted, spec)
+    subjects = subjects_of(sample, sampled)
+    for problem in grouping_problems(subjects, spec.attributes):
+        problems.add(problem)
     problems.raise_found()
     people = _people(tuples, counted, spec)
     households = _households(tuples, spec)
@@ -82,7 +91,12 @@ def profile_of(
         distinct_rows=counted.distinct_rows,
         fingerprint=str(counted.fingerprint),
         version=version,
-        repeated=counted.repeated,
+        subjects=subjects,
+        repeated=tuple(
+            repeated_identifiers(sample, sampled, spec.attributes, subjects)
+            if people is None
+            else _repeated_spellings(counted, spec)
+        ),
         people=people,
         households=households,
         rounded_away=counted.marked.get(ROUNDED_AWAY, 0),
@@ -127,6 +141,13 @@ def _weights(attributes: Sequence[SensitiveDomain], counted: Counted) -> Iterato
     """The people of each value, by attribute, if rows have weights."""
     for attribute, totals in zip(attributes, counted.weights, strict=False):
         yield tuple(totals.get(value, 0) for value in attribute.values)
+
+
+def _repeated_spellings(counted: Counted, spec: ReleaseSpec) -> Iterator[Repetition]:
+    """The people whose identifiers look the same to a reader."""
+    if spec.attributes.person is not None and counted.spelled.repeats:
+        compared, spellings = int(counted.spelled.counts.sum()), len(counted.spelled.hashes)
+        yield Repetition(spec.attributes.person.column, compared, spellings)
 
 
 def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from tclose_spark.engine.protocol import Mapper
+from tclose_spark.engine.sampling import SAMPLE
 from tclose_spark.stages.preparation import Preparation
 from tclose_spark.stages.staging.batches import HASH, STAGED, write_batch
 from tclose_spark.stages.staging.people import person_columns, split_kept
-from tclose_spark.stages.staging.tallies import TaskTallies
+from tclose_spark.stages.staging.tallies import TALLIES, TaskTallies
 from tclose_spark.table.dictionaries import coded, decoded
+from tclose_spark.table.entities.whole_values import Sampler
 from tclose_spark.table.people import whole_people
 from tclose_spark.table.row_hash import RowHash
 
@@ -22,7 +24,7 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
     columns = preparation.columns
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tallies = TaskTallies(columns, list(preparation.marks), len(preparation.identifiers))
+        tallies, sampler = TaskTallies(columns, list(preparation.marks)), Sampler(len(preparation.sampled))
         keyed = RowHash.of(
             secret, len(columns.keyed(columns.names)) + (columns.person is not None) + len(columns.of_household[:1])
         )
@@ -37,20 +39,25 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                 household = preparation.households(batch)
                 hashes = keyed.of_rows([*columns.keyed(held), *person, *household[:1]])
                 of_person, varying = person_columns(columns, held, person, hashes, atom)
-                marked, hashed = preparation.marked(batch), preparation.hashed(batch)
-                tallies.add(held, marked, hashed, of_person, varying, preparation.weights(batch), household)
+                sampler.add(preparation.to_sample(batch))
+                marked, spellings = preparation.marked(batch), preparation.spellings(batch)
+                tallies.add(held, marked, spellings, of_person, varying, preparation.weights(batch), household)
                 staged_columns = [*map(_narrow, [*held, *of_person, *household]), pa.array(hashes)]
                 names = [*columns.names, *columns.of_person, *columns.of_household, HASH]
                 rows = pa.RecordBatch.from_arrays(staged_columns, names=names)
-                yield staged(write_batch(rows), [None], [None], [None])
-        yield staged(None, *zip(*tallies.rows(), strict=True))
-
-    def staged(batch: bytes | None, *tallies: Sequence[Any]) -> pa.RecordBatch:
-        batches = [batch] * len(tallies[0])
-        arrays = [pa.array(values, field.type) for values, field in zip((batches, *tallies), STAGED, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
+                yield staged({"batch": [write_batch(rows)]})
+        listed = zip(TALLIES.names, zip(*tallies.rows(), strict=True), strict=True)
+        yield staged(dict(listed))
+        yield staged({SAMPLE: [sampler.sample().reduced().to_bytes()]})
 
     return stage
+
+
+def staged(values: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+    """Rows of the staged table. values: of some of its columns."""
+    rows = len(next(iter(values.values())))
+    arrays = [pa.array(values.get(field.name, [None] * rows), field.type) for field in STAGED]
+    return pa.RecordBatch.from_arrays(arrays, schema=STAGED)
 
 
 def _one_after_another(column: pa.Array, other: pa.Array) -> pa.Array:

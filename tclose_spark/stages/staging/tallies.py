@@ -25,12 +25,12 @@ from tclose_spark.table.far_numbers import count_ends
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.labels import number_codes
 
-ROWS, DIGEST, MARK, RANGE, REGISTERS, PRESENT, SAMPLED, VARYING = -1, -2, -3, -4, -5, -6, -7, -8
-WEIGHTS, STOOD_FOR, DRAWN, FAR = -9, -10, -11, -12
+ROWS, DIGEST, MARK, RANGE, REGISTERS, SPELLED, VARYING = -1, -2, -3, -4, -5, -6, -7
+WEIGHTS, STOOD_FOR, DRAWN, FAR = -8, -9, -10, -11
 """Tallies that are no histograms: ROWS and DIGEST of the fingerprint; MARK, rows by mark; RANGE, rows without a number
 by (place of the quasi-identifier, lowest number, highest number); REGISTERS, by (insensitive attribute, or "" for rows;
-register) what estimates distinct values. Of identifiers: PRESENT, rows with a value by (place); SAMPLED, rows of a
-sample of values by (place, hash). VARYING, people with several values by (place of the quasi-identifier).
+register) what estimates distinct values. SPELLED, people of a sample of spellings by ("", hash).
+VARYING, people with several values by (place of the quasi-identifier).
 WEIGHTS, millionths of people by (place of the sensitive attribute, value).
 STOOD_FOR, about the sum of the weights in people. DRAWN, rows of a sample of numbers by (place of the quasi-identifier,
 hash of the row, code of the number). FAR, rows of the lowest and highest numbers by (place, number).
@@ -85,7 +85,7 @@ class TaskTallies:
     the tallies listed above.
     """
 
-    def __init__(self, columns: StagedColumns, marks: Sequence[str], identifiers: int) -> None:
+    def __init__(self, columns: StagedColumns, marks: Sequence[str]) -> None:
         self._columns = columns
         self._histograms: list[pa.Table | None] = [None] * (len(columns.numeric) + 1)
         self._ranges = {place: NO_NUMBERS for place, numeric in enumerate(columns.numeric) if numeric}
@@ -94,8 +94,7 @@ class TaskTallies:
         self._fingerprint = Fingerprint(0, 0)
         self._marked = dict.fromkeys(marks, 0)
         self._distinct = {name: DistinctCount.empty() for name in ("", *columns.insensitive_names)}
-        self._present = [0] * identifiers
-        self._sampled = [ValueSample.empty()] * identifiers
+        self._spelled = ValueSample.empty()
         self._weights: list[pa.Table | None] = [None] * columns.sensitive
         self._stood_for = 0
         self._varying = [0] * (len(columns.numeric) if columns.person == "together" else 0)
@@ -104,13 +103,13 @@ class TaskTallies:
         self,
         held: Sequence[pa.Array],
         marks: Sequence[int],
-        identifiers: Sequence[HashArray],
+        spellings: HashArray,
         of_person: Sequence[pa.Array] = (),
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
         of_household: Sequence[pa.Array] = (),
     ) -> None:
-        """Counts the rows of a batch. marks: the number of rows with each. identifiers: the hashes of their values.
+        """Counts the rows of a batch. marks: the number of rows with each. spellings: the hashes of those of people.
         of_person, varying: see `person_columns`. weights: of rows, in millionths of people.
         of_household: the columns `StagedColumns.of_household`.
         """
@@ -140,9 +139,7 @@ class TaskTallies:
         seen = [hashes, *(content_hash([column]) for column in insensitive)]
         for count, of_rows in zip(self._distinct.values(), seen, strict=True):
             count.add(of_rows)
-        for place, present in enumerate(identifiers):
-            self._present[place] += len(present)
-            self._sampled[place] = self._sampled[place].add(present)
+        self._spelled = self._spelled.add(spellings)
         self._varying = [before + more for before, more in zip(self._varying, varying, strict=True)]
 
     def rows(self) -> Iterator[tuple[int, str, int]]:
@@ -168,10 +165,8 @@ class TaskTallies:
             registers = count.registers
             for register in np.flatnonzero(registers).tolist():
                 yield REGISTERS, [name, str(register)], int(registers[register])
-        for place, (present, sample) in enumerate(zip(self._present, self._sampled, strict=True)):
-            yield PRESENT, [str(place)], present
-            for hashed, n in zip(sample.hashes.tolist(), sample.counts.tolist(), strict=True):
-                yield SAMPLED, [str(place), f"{hashed:016x}"], n
+        for hashed, n in zip(self._spelled.hashes.tolist(), self._spelled.counts.tolist(), strict=True):
+            yield SPELLED, ["", f"{hashed:016x}"], n
         for place, people in enumerate(self._varying):
             yield VARYING, [str(place)], people
         for place, table in enumerate(self._weights):
@@ -205,7 +200,7 @@ def _added(before: pa.Table | None, counted: pa.Table) -> pa.Table:
 
 
 def staged_tallies(session: Session, path: str) -> Table:
-    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SAMPLED and DRAWN,
+    """The tallies of all tasks, added up: `tally`, `key`, `n`. Of REGISTERS it is the maximum. Of SPELLED and DRAWN,
     tasks that add up keep the lowest hashes of each column only.
     """
     tallies = gather(staging.staged_tallies(session, path), ["tally", "key"])
@@ -226,7 +221,7 @@ def _add_up(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
 
 def _lowest(tallies: pa.Table, most: int) -> pa.Table:
     """Tallies with the lowest hashes of each column."""
-    is_sampled = pc.is_in(tallies["tally"], pa.array([SAMPLED, DRAWN], tallies["tally"].type))
+    is_sampled = pc.is_in(tallies["tally"], pa.array([SPELLED, DRAWN], tallies["tally"].type))
     sampled = tallies.filter(is_sampled).sort_by([("tally", "ascending"), ("key", "ascending")])
     keys = zip(sampled["tally"].to_pylist(), sampled["key"].to_pylist(), strict=True)
     column = [(tally, json.loads(key)[0]) for tally, key in keys]

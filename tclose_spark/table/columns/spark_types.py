@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pyarrow as pa
@@ -63,6 +64,21 @@ def how_to_flatten(type_name: str) -> str:
     if type_name.startswith(("array", "map")):
         return "flatten it to a row or column for each element (pandas, Spark: explode), or leave it out"
     return "convert it to plain values, or leave it out"
+
+
+def readable(schema: pa.Schema) -> list[str]:
+    """The columns whose values can be read, without the mark of malformed rows. Of names that differ in case only, none
+    can be.
+    """
+    lower = Counter(name.lower() for name in schema.names)
+    return [
+        field.name
+        for field in schema
+        if not is_unsupported(field.type)
+        and not why_unreadable(field)
+        and field.name != MALFORMED
+        and lower[field.name.lower()] == 1
+    ]
 
 
 def unsupported_field(name: str, type_name: str) -> pa.Field:

@@ -94,6 +94,9 @@ class Subjects:
         return next((one for one in self.entities if one.kind == kind), None)
 
 
+NO_SUBJECTS = Subjects()
+
+
 def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hint]) -> Subjects:
     """Whom the rows of a table are about.
 

@@ -133,17 +133,17 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
             yield found
 
 
-def placeholder_rows(sizes: IntArray) -> int:
+def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
     """The number of rows from which a value stands for a missing person: it has far more rows than any other value.
     One more than the most rows if there is no such value.
 
-    sizes: the rows of each value, shape (values,).
+    sizes: the rows of each value, shape (values,); the largest are enough, if `rows` of all values are given.
 
     >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
     (900, 91)
     """
     ordered = np.sort(sizes)[::-1].tolist()
-    least = max(FEWEST_ROWS, LEAST_SHARE * sum(ordered))
+    least = max(FEWEST_ROWS, LEAST_SHARE * (sum(ordered) if rows is None else rows))
     found = ordered[0] + 1
     for size, following in pairwise(ordered[: MOST_PLACEHOLDERS + 1]):
         if size >= least and size >= FAR_MORE * following:
@@ -171,7 +171,7 @@ class _Codes:
     def is_measured(self, place: int) -> bool:
         """Whether most different values of a column look measured."""
         values = np.unique(self.sample.hashes[:, place])
-        return bool(np.mean(values & MEASURED) > MOSTLY)
+        return bool(np.count_nonzero(values & MEASURED) > MOSTLY * len(values))
 
     def grouping(self, places: tuple[int, ...], group: IntArray) -> Grouping | None:
         """How columns group rows; None if they have too few values, or too many rows of a value.

@@ -22,22 +22,26 @@ from numpy.typing import NDArray
 from tclose_spark.table.arrays import BoolArray, HashArray, IntArray
 from tclose_spark.table.columns.patterns import DATE
 from tclose_spark.table.columns.preparing import plain
-from tclose_spark.table.fingerprint import spread
 
 MOST_ROWS = 100_000
 MOST_CELLS = 4_000_000  # of the sample, so that tables of many columns need no more memory
 MOST_ROWS_OF_VALUE = 1_000  # a value with more draws no rows: it is neither a person nor a household
+FEW_VALUES = 5
 MOST_ROWS_ON_AVERAGE = 200  # of the values of a column; a column with more draws no rows
-BITS = 32
+SPARE = 1.25  # times MOST_ROWS, above which a task reduces its sample
+BITS = 64  # of a hash; with 32, the few that are drawn of a billion would be equal too often
 
-Scalar = TypeVar("Scalar", np.uint32, np.bool_)
-Hashes = NDArray[np.uint32]
+Scalar = TypeVar("Scalar", np.uint64, np.bool_)
+Hashes = NDArray[np.uint64]
 """Hashes of values. 0 is a missing value. The last bit is 1 if the value looks measured."""
 
-MEASURED = np.uint32(1)
+MEASURED = np.uint64(1)
+LEAST = np.uint64(2)  # of the hash of a value
+NEVER = np.uint64((1 << BITS) - 1)  # above the hashes that may draw a row
 MISSING = -1  # among codes
-PLACES = np.random.default_rng(2026).integers(1, 1 << 63, 4096, dtype=np.uint64)
-"""A random number for each place in a text."""
+WORD = 8  # bytes of a text that are hashed at once
+ODD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(BITS // 2)
+CACHED = 1 << 13  # rows that are hashed at once
 FRACTION = r"^\s*[+-]?[0-9]*[.,][0-9]*[1-9][0-9]*\s*$"
 
 
@@ -48,14 +52,15 @@ def value_hashes(column: pa.Array) -> Hashes:
     [True, False, False, True]
     """
     if pa.types.is_dictionary(column.type):
-        return _of_rows(column, value_hashes(column.dictionary), np.uint32(0))
+        return _of_rows(column, value_hashes(column.dictionary), np.uint64(0))
     values = plain(column)
-    known = values.is_valid()
+    hashes = _mixed(_as_numbers(values))
+    if values.null_count:
+        hashes[values.is_null().to_numpy(zero_copy_only=False)] = 0
     if pa.types.is_string(values.type):
-        known = pc.and_(known, pc.not_equal(pc.utf8_trim_whitespace(values.fill_null("")), ""))
-    hashes = (spread(_as_numbers(values)) >> np.uint64(BITS)).astype(np.uint32)
-    hashes = np.maximum(hashes & ~MEASURED, 2)
-    return np.where(known.to_numpy(zero_copy_only=False), hashes, 0).astype(np.uint32)
+        blank = pc.or_(pc.utf8_is_space(values), pc.equal(pc.binary_length(values), 0)).fill_null(True)
+        hashes[blank.to_numpy(zero_copy_only=False)] = 0
+    return hashes
 
 
 def looks_measured(column: pa.Array) -> BoolArray:
@@ -92,26 +97,53 @@ def _as_numbers(values: pa.Array) -> HashArray:
     return _text_numbers(values.cast(pa.large_binary() if pa.types.is_binary(kind) else pa.large_string()))
 
 
+def _mixed(numbers: HashArray) -> Hashes:
+    """Hashes of numbers, different for nearly all different ones. Few rows at a time, which stay in the cache."""
+    hashes = np.empty(len(numbers), dtype=np.uint64)
+    for start in range(0, len(numbers), CACHED):
+        part = hashes[start : start + CACHED]
+        np.multiply(numbers[start : start + CACHED], ODD, out=part)
+        part ^= part >> HALF
+        part *= ODD
+        part &= ~MEASURED
+        np.maximum(part, LEAST, out=part)
+    return hashes
+
+
 def _as_unsigned(numbers: pa.Array) -> HashArray:
-    bits: HashArray = numbers.fill_null(0).to_numpy().view(np.uint64)
+    filled = numbers.fill_null(0) if numbers.null_count else numbers
+    bits: HashArray = filled.to_numpy().view(np.uint64)
     return bits
 
 
 def _text_numbers(texts: pa.Array) -> HashArray:
-    """A number for each text, shape (n,): the sum of its bytes, each times a random number of its place (Carter and
-    Wegman 1979). It is 20 times as fast as a cryptographic hash, and nothing rests on it.
+    """A number for each text, shape (n,), of eight bytes at a time. It is many times as fast as a cryptographic hash,
+    and nothing rests on it.
     """
-    filled = texts.fill_null("" if pa.types.is_large_string(texts.type) else b"")
+    nothing = "" if pa.types.is_large_string(texts.type) else b""
+    filled = texts.fill_null(nothing) if texts.null_count else texts
+    numbers = np.empty(len(filled), dtype=np.uint64)
+    for start in range(0, len(filled), CACHED):
+        numbers[start : start + CACHED] = _of_texts(filled.slice(start, CACHED))
+    return numbers
+
+
+def _of_texts(filled: pa.Array) -> HashArray:
+    """`_text_numbers` of few texts."""
     _, offsets, data = filled.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
-    if data is None or not len(filled):
-        return np.zeros(len(filled), dtype=np.uint64)
-    held = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]].astype(np.uint64)
-    lengths = np.diff(ends)
-    place = np.arange(len(held)) - np.repeat(ends[:-1] - ends[0], lengths)
-    weighed = (held + np.uint64(1)) * PLACES[place % len(PLACES)]
-    sums = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(weighed)])
-    numbers: HashArray = sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]]
+    held = b"" if data is None else memoryview(data)[ends[0] : ends[-1]]
+    padded = np.frombuffer(bytes(held) + bytes(WORD), dtype=np.uint8)
+    words = np.ndarray(len(padded) - WORD + 1, dtype="<u8", buffer=padded, strides=(1,))
+    starts, lengths = ends[:-1] - ends[0], np.diff(ends)
+    numbers: HashArray = lengths.astype(np.uint64) * ODD
+    for place in range(0, int(lengths.max(initial=0)), WORD):
+        longer = slice(None) if lengths.min() > place else np.flatnonzero(lengths > place)
+        beyond = np.maximum(0, WORD - (lengths[longer] - place)).astype(np.uint64) * np.uint64(WORD)
+        word = words[starts[longer] + place] << beyond
+        mixed = (numbers[longer] ^ word) * ODD
+        mixed ^= mixed >> HALF
+        numbers[longer] = mixed
     return numbers
 
 
@@ -120,6 +152,11 @@ def _of_rows(column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing:
     places = column.indices.fill_null(len(of_values)).to_numpy()
     of_rows: NDArray[Scalar] = np.append(of_values, of_missing)[places]
     return of_rows
+
+
+def _last(level: int) -> np.uint64:
+    """The highest hash that begins with this many zeros; at level 0, of a value that may draw its row."""
+    return NEVER - np.uint64(1) if level == 0 else np.uint64((1 << (BITS - level)) - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +179,7 @@ class WholeValues:
     @staticmethod
     def empty(columns: int) -> WholeValues:
         """Of no rows."""
-        nothing = np.zeros((0, columns), dtype=np.uint32)
+        nothing = np.zeros((0, columns), dtype=np.uint64)
         return WholeValues(hashes=nothing, rows=0, level=0, draws=(True,) * columns, frequent=(frozenset(),) * columns)
 
     def __add__(self, other: WholeValues) -> WholeValues:
@@ -167,6 +204,11 @@ class WholeValues:
             return np.zeros(len(self.hashes), dtype=bool)
         return self._is_drawn(self.hashes[:, column], column)
 
+    def counts(self, column: int) -> tuple[int, int]:
+        """(rows, different values) of a column's whole values; of all its sampled values, if they draw no rows."""
+        used = self.whole(column) if self.draws[column] else self.hashes[:, column] > 0
+        return int(np.count_nonzero(used)), len(np.unique(self.hashes[used, column]))
+
     def codes(self, column: int) -> IntArray:
         """The values of a column as 0, 1, ..., or MISSING, shape (sampled rows,)."""
         values, codes = np.unique(self.hashes[:, column], return_inverse=True)
@@ -175,29 +217,45 @@ class WholeValues:
 
     def reduced(self) -> WholeValues:
         """The sample at the lowest level at which it has at most MOST_ROWS rows."""
-        sample = self._without_frequent() if len(self.hashes) > self.most else self
-        drawn = sample._drawn()
-        while np.count_nonzero(drawn) > self.most:
-            sample = sample._with(level=sample.level + 1)
-            drawn = sample._drawn()
-        return sample._with(hashes=sample.hashes[drawn])
+        is_large = self.level > 0 or len(self.hashes) > self.most
+        sample = self.without_frequent() if is_large else self
+        lowest, level = sample._lowest(), sample.level
+        while np.count_nonzero(lowest <= _last(level)) > self.most:
+            level += 1
+        drawn = lowest <= _last(level)
+        if drawn.all():
+            return sample._with(level=level)
+        hashes = np.empty((np.count_nonzero(drawn), self.hashes.shape[1]), dtype=np.uint64, order="F")
+        for place, column in enumerate(sample.hashes.T):
+            hashes[:, place] = column[drawn]
+        return sample._with(level=level, hashes=hashes)
 
-    def extended(self, columns: Sequence[pa.Array]) -> WholeValues:
-        """The sample with more rows of the table, whose columns may be dictionaries."""
-        drawing = {place: value_hashes(columns[place]) for place, draws in enumerate(self.draws) if draws}
+    def drawn_from(self, columns: Sequence[pa.Array]) -> WholeValues:
+        """The sample of more rows of the table at the same level. columns: of these rows; they may be dictionaries."""
         drawn = np.zeros(len(columns[0]), dtype=bool)
-        for place, hashes in drawing.items():
-            drawn |= self._is_drawn(hashes, place)
-        rows = np.flatnonzero(drawn)
-        taken = pa.array(rows)
-        hashes = np.empty((len(rows), len(columns)), dtype=np.uint32)
+        known: dict[int, Hashes] = {}
         for place, column in enumerate(columns):
-            values = column.take(taken)
-            known = drawing.get(place)
-            of_rows = value_hashes(values) if known is None else known[rows]
-            hashes[:, place] = np.where(looks_measured(values), of_rows | MEASURED, of_rows)
-        added = self + self._with(hashes=hashes, rows=len(columns[0]))
-        return added.reduced() if len(added.hashes) > 2 * self.most else added
+            if self.draws[place]:
+                is_coded = pa.types.is_dictionary(column.type)
+                known[place] = value_hashes(column.dictionary if is_coded else column)
+                draws = self._is_drawn(known[place], place)
+                drawn |= _of_rows(column, draws, np.bool_(False)) if is_coded else draws
+        rows = np.flatnonzero(drawn)
+        hashes = np.empty((len(rows), len(columns)), dtype=np.uint64, order="F")
+        for place, column in enumerate(columns):
+            values = column if len(rows) == len(column) else column.take(pa.array(rows))
+            hashes[:, place] = self._hashes_of(values, known.get(place), rows)
+        return self._with(hashes=hashes, rows=len(columns[0]))
+
+    def _hashes_of(self, values: pa.Array, known: Hashes | None, rows: IntArray) -> Hashes:
+        """The hashes of drawn values of a column, shape (drawn rows,). known: of its dictionary, or of all its rows."""
+        if known is None:
+            of_rows = value_hashes(values)
+        elif pa.types.is_dictionary(values.type):
+            of_rows = _of_rows(values, known, np.uint64(0))
+        else:
+            of_rows = known[rows]
+        return np.where(looks_measured(values), of_rows | MEASURED, of_rows)
 
     def to_bytes(self) -> bytes:
         """The sample for `from_bytes`."""
@@ -239,38 +297,68 @@ class WholeValues:
             frequent=self.frequent,
         )
 
-    def _drawn(self) -> BoolArray:
-        """Whether each sampled row is drawn at the level of the sample, shape (sampled rows,)."""
-        drawn = np.zeros(len(self.hashes), dtype=bool)
-        for place in range(self.hashes.shape[1]):
-            drawn |= self.whole(place)
-        return drawn
+    def _lowest(self) -> Hashes:
+        """The lowest hash of each sampled row that may draw it; NEVER if there is none, shape (sampled rows,)."""
+        lowest = np.full(len(self.hashes), NEVER)
+        for place, column in enumerate(self.hashes.T):
+            if self.draws[place]:
+                drawn = self._is_drawn(column, place)
+                np.minimum(lowest, column, out=lowest, where=drawn)
+        return lowest
 
     def _is_drawn(self, hashes: Hashes, column: int) -> BoolArray:
         """Whether each value of a column draws its row, shape (n,)."""
-        limit = np.uint64(1) << np.uint64(BITS - self.level)
-        drawn: BoolArray = (hashes > 0) & (hashes < limit)
-        frequent = self.frequent[column]
-        if frequent:
-            drawn &= ~np.isin(hashes & ~MEASURED, np.array(sorted(frequent), dtype=np.uint32))
+        drawn: BoolArray = hashes <= _last(self.level)
+        drawn &= hashes > 0
+        if frequent := self.frequent[column]:
+            found = np.flatnonzero(drawn)
+            drawn[found] = ~np.isin(hashes[found] & ~MEASURED, np.array(sorted(frequent), dtype=np.uint64))
         return drawn
 
-    def _without_frequent(self) -> WholeValues:
+    def without_frequent(self) -> WholeValues:
         """The sample whose frequent values draw no rows, nor do columns of few values."""
         draws, frequent = list(self.draws), list(self.frequent)
         for place in range(self.hashes.shape[1]):
+            if not draws[place]:
+                continue
             values, rows = np.unique(self.hashes[self.whole(place), place] & ~MEASURED, return_counts=True)
-            many = values[rows > MOST_ROWS_OF_VALUE]
-            frequent[place] |= frozenset(many.tolist())
-            draws[place] &= bool(rows.sum() <= MOST_ROWS_ON_AVERAGE * len(values))
+            is_frequent = rows > MOST_ROWS_OF_VALUE
+            frequent[place] |= frozenset(values[is_frequent].tolist())
+            rare = rows[~is_frequent]
+            if len(values) > FEW_VALUES:  # fewer may stand for missing persons, whose rows come first
+                draws[place] = bool(0 < rare.sum() <= MOST_ROWS_ON_AVERAGE * len(rare))
         return WholeValues(
             hashes=self.hashes, rows=self.rows, level=self.level, draws=tuple(draws), frequent=tuple(frequent)
         )
 
 
+class Sampler:
+    """Draws the sample of rows that come in batches."""
+
+    def __init__(self, columns: int) -> None:
+        self._sample = WholeValues.empty(columns)
+        self._parts: list[Hashes] = []
+        self._drawn = self._rows = 0
+
+    def add(self, columns: Sequence[pa.Array]) -> None:
+        """Draws from a batch with these columns, which may be dictionaries."""
+        part = self._sample.drawn_from(columns)
+        self._parts.append(part.hashes)
+        self._drawn += len(part.hashes)
+        self._rows += part.rows
+        if self._drawn > SPARE * part.most:
+            self._sample = self.sample().reduced()
+            self._parts, self._drawn = [self._sample.hashes], len(self._sample.hashes)
+
+    def sample(self) -> WholeValues:
+        """The sample so far, which may have up to SPARE times MOST_ROWS rows and those of a batch."""
+        empty = self._sample.hashes[:0]
+        return self._sample._with(hashes=np.concatenate([empty, *self._parts]), rows=self._rows)
+
+
 def sample_of(batches: Iterable[pa.RecordBatch], columns: int) -> WholeValues:
-    """The sample of batches with this many columns, which may have up to twice MOST_ROWS rows."""
-    sample = WholeValues.empty(columns)
+    """The sample of batches with this many columns."""
+    sampler = Sampler(columns)
     for batch in batches:
-        sample = sample.extended(batch.columns)
-    return sample
+        sampler.add(batch.columns)
+    return sampler.sample()

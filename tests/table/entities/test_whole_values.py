@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tclose_spark.table.entities import whole_values
@@ -41,10 +41,20 @@ def test_drawn_values_have_all_their_rows(batch):
 
 
 def test_columns_of_few_values_draw_no_rows():
-    sample = sample_of(a_table(2).to_batches(max_chunksize=500), 3).reduced()
-    assert sample.draws == (True, False, True)
+    town = np.random.default_rng(2).choice(list("abcdefgh"), ROWS)
+    table = a_table(2).set_column(1, "town", pa.array(town))
+    assert sample_of(table.to_batches(), 3).reduced().draws == (True, False, True)
 
 
+def test_a_column_draws_rows_although_those_without_a_person_come_first():
+    table = a_table(3)
+    unknown = pa.table({"person": [-1] * 2 * ROWS, "sex": ["m"] * 2 * ROWS, "name": ["-"] * 2 * ROWS})
+    sample = sample_of(pa.concat_tables([unknown, table]).to_batches(max_chunksize=500), 3).reduced()
+    persons = sample.hashes[sample.whole(0), 0]
+    assert 20 < len(np.unique(persons)) <= ROWS // 4
+
+
+@settings(deadline=None)
 @given(seed=st.integers(0, 100), cuts=st.lists(st.integers(1, ROWS - 1), max_size=5, unique=True))
 def test_the_sample_follows_from_the_content_alone(seed, cuts):
     table = a_table(seed)
@@ -62,6 +72,7 @@ def test_the_sample_follows_from_the_content_alone(seed, cuts):
 VALUES = st.lists(st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["", " ", "12", "1.5", "é"])), max_size=30)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_equal_texts_have_equal_hashes_also_in_dictionaries_and_slices(values):
     column = pa.array(values, pa.string())
