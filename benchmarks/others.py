@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tclose_spark.cli.options import parse_list, parse_methods, parse_numbers
+from tclose_spark.cli.options import parse_list, parse_numbers
 from tclose_spark.comparing.read_rows import read_rows
 from tclose_spark.comparing.request import Combination, combinations, requested_ks, requested_methods, requested_ts
 from tclose_spark.comparing.trial import run_trial
@@ -182,7 +182,7 @@ def main() -> None:
     print(f"{len(table.rows):,} rows\n   k      t  method                            NCP    query  classes  seconds")
     results = []
     ks = requested_ks(parse_numbers(options.k, "--k"), spec)
-    methods = requested_methods(parse_methods(options.methods), None)
+    methods = requested_methods(parse_list(options.methods, "--methods") or [], None)
     asked = combinations(tree, ks, requested_ts(parse_list(options.t, "--t"), tree), methods)
     for place, combination in enumerate(asked):
         results.append(of_ours(combination, table, hierarchies, error))
