@@ -34,7 +34,7 @@ from tclose_spark.stages.staging.sampling import staged_sample
 from tclose_spark.stages.staging.sealed_settings import sealed_pseudonyms, sealed_settings
 from tclose_spark.stages.staging.stager import stager
 from tclose_spark.stages.staging.tallies import staged_tallies
-from tclose_spark.stages.warnings import certified_warnings, profile_warnings, subjects_notes
+from tclose_spark.stages.warnings import certified_warnings, coverage_warnings, profile_warnings, subjects_notes
 from tclose_spark.table.domains import MOST_VALUES, Profile
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 
@@ -85,6 +85,7 @@ def profile_input(run: Run, record: dict[str, Any]) -> None:
     record |= {"insensitive": insensitive} if insensitive else {}
     record["warnings"] = [
         *profile_warnings(profile, run.spec),
+        *coverage_warnings(schema_of(table).names, run.spec.attributes),
         *(one for reader in readers for one in reader.warnings()),
     ]
     record["repeated"] = certified_warnings(profile)

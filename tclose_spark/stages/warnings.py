@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tclose_spark.measures.loss.information_loss import loses_most
@@ -12,6 +12,7 @@ from tclose_spark.runfile.attributes import Attributes, SensitiveAttribute
 from tclose_spark.runfile.quantities import parse_quantity
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.runfile.text import count_spellings
+from tclose_spark.table.columns.spark_types import MALFORMED
 from tclose_spark.table.domains import Profile, Repetition, SensitiveDomain
 from tclose_spark.table.entities.wording import UNPUBLISHED, SubjectsWords, rounded
 from tclose_spark.table.far_numbers import CODES, FarNumbers, ends, far_numbers
@@ -20,6 +21,8 @@ NEARLY_UNIQUE = 0.5  # distinct values a row from which a column is taken to poi
 MOST_ERROR = 0.5  # of the median count, above which a release is nearly useless
 LITTLE = 0.1  # information loss that does not explain such an error
 LEAVE_OUT = "leave it out, or make it finer"
+FEW_PUBLISHED = 1 / 3  # of the columns that identify nobody, below which a release is noted
+MOST_LEFT_OUT = 20  # columns that a note names
 MOST_SHOWN = 5  # values of a list in the run file
 
 
@@ -74,6 +77,25 @@ def _grouping_quasi(profile: Profile, attributes: Attributes) -> Iterator[str]:
                 f"quasi-identifier {column!r} groups rows like persons (about {rounded(found.values)} values with "
                 f"{rounded(found.rows_each)} rows each); a person's number has no class of others: leave it out"
             )
+
+
+def coverage_warnings(columns: Sequence[str], attributes: Attributes) -> Iterator[str]:
+    """A warning if a release publishes few columns of its input: its loss is of these alone. It is internal, because it
+    names the columns that are left out. columns: of the input.
+    """
+    published = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.insensitive}
+    identifiers = {*attributes.direct_identifiers, *attributes.pseudonyms}
+    identifiers |= {
+        one.column for one in (attributes.person, attributes.household, attributes.weight) if one is not None
+    }
+    left_out = [name for name in columns if name not in published | identifiers and name != MALFORMED]
+    if left_out and len(published) < FEW_PUBLISHED * (len(published) + len(left_out)):
+        listed = ", ".join(left_out[:MOST_LEFT_OUT])
+        more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""
+        yield (
+            f"published {len(published)} of {len(columns)} columns, and the information loss is of these alone; left "
+            f"out: {listed}{more}"
+        )
 
 
 def certified_warnings(profile: Profile) -> list[str]:

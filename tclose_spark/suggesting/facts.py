@@ -28,6 +28,7 @@ from tclose_spark.table.columns.patterns import (
     placeholders,
 )
 from tclose_spark.table.entities.finding import Entity, Subjects
+from tclose_spark.table.entities.grouping import FEWEST_VALUES, placeholder_rows
 
 Weighs = Literal["bodies", "rows", ""]
 BODIES = 2.0, 400.0  # kilograms of a person's body
@@ -90,7 +91,9 @@ class ColumnFacts:
     codes: what stands for missing values; the other facts are of the column without them (see `gather_described`).
     dates, booleans, coded, amounts, measures: rows whose values look like one.
     twice: texts that are the same number as another text.
-    fractions: values that are no whole number.
+    fractions: values that are no whole number. lengths: how many numbers of digits they have before the point.
+    frequent: values with far more rows than any other.
+    entity: whom it groups rows by. refuted: whether people differ within its values, so that it identifies none.
     weighs: what numbers weigh if they are weights, bodies or rows of a survey; "" if their size shows neither.
     system: the code system of its values, if they have one.
     spellings: values that differ from another only in spelling. text: the options that unite them.
@@ -122,6 +125,7 @@ class ColumnFacts:
     weighs: Weighs = ""
     system: CodeSystem | None = None
     spellings: int = 0
+    frequent: tuple[str, ...] = ()
     entity: Entity | None = None
     refuted: bool = False
     text: Mapping[str, str | bool]
@@ -222,12 +226,24 @@ def facts_of(
         entropy=float(-(shares * np.log2(shares)).sum()) if rows else 0.0,
         twice=len(values) - len(set(numbers)) if number else 0,
         fractions=sum(not value.is_integer() for value in numbers),
+        frequent=frequent_values(values, counts.to_numpy()),
         lengths=len({len(f"{abs(value):.0f}") for value in numbers}) if number else 0,
         weighs=what_weighs(np.repeat(numbers, counts.to_numpy())) if number else "",
         system=system,
         codes=codes_of_column(values, counts, least, numbers=system is None),
         **texts,
     )
+
+
+def frequent_values(values: pa.Array, rows: IntArray) -> tuple[str, ...]:
+    """The values with far more rows than any other, which stand for no person. rows: of each value.
+
+    >>> frequent_values(pa.array([*range(30), 0]), np.array([2] * 30 + [900]))
+    ('0',)
+    """
+    if len(values) < FEWEST_VALUES:
+        return ()
+    return tuple(map(str, values.filter(pa.array(rows >= placeholder_rows(rows))).to_pylist()))
 
 
 def what_weighs(weights: FloatArray) -> Weighs:

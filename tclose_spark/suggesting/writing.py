@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tclose_spark.runfile.spec import Input
 from tclose_spark.runfile.suggested import COMPARED
-from tclose_spark.stages.warnings import repetition_warning
+from tclose_spark.stages.warnings import FEW_PUBLISHED, repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
 from tclose_spark.suggesting.facts import K, least_k
 from tclose_spark.suggesting.judging import SuggestedColumn
@@ -39,7 +39,6 @@ MOST_ROWS = 20  # of a person on average, above which an identifier may be that 
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
 MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
-FEW_PUBLISHED = 1 / 3  # of the columns that identify nobody, below which a draft is not ready
 NOT_READY = "Not ready:"
 WHICH_IS_SENSITIVE = "Decide what an adversary must not learn of a person"
 ONE_EACH = 0.9  # an estimated number of values below this share of rows means that an identifier repeats
@@ -171,7 +170,7 @@ def render_run_file(draft: Draft) -> str:
         options=flow({key: _plain(value) for key, value in draft.source.options.items()}),
         renamed=flow(draft.source.columns),
         output=scalar(draft.output),
-        person=draft.person and _person(draft.person, draft.apart, whole),
+        person=draft.person and _person(draft, draft.person, whole),
         household=draft.household and _household(draft.household, whole),
         coverage={"said": [f"It {draft.coverage}"]},
         direct=[_shown(no_settings(one)) for one in choice.direct if one.name not in draft.owners],
@@ -195,11 +194,21 @@ def render_run_file(draft: Draft) -> str:
     return f"{text}\n{PROPOSAL}{_proposal(yaml.safe_load(text))}"
 
 
-def _person(person: Repetition, apart: bool, exact: bool) -> dict[str, Any]:
+def _person(draft: Draft, person: Repetition, exact: bool) -> dict[str, Any]:
     """The key `person`. exact: whether its values are counted, not estimated."""
+    facts = next(one.facts for one in draft.choice.direct if one.name == person.column)
+    settings: dict[str, Any] = {"column": person.column}
+    if draft.apart:
+        settings["rows"] = "apart"
+    placeholders = [*facts.codes.rows, *facts.frequent]
+    if placeholders:
+        settings["placeholders"] = placeholders
+    if placeholders or facts.whole.missing:
+        settings["unknown"] = "alone"
     return {
-        "key": flow({"column": person.column, "rows": "apart"}) if apart else scalar(person.column),
+        "key": flow(settings) if len(settings) > 1 else scalar(person.column),
         "said": [f"{'' if exact else 'about '}{person.values:,} values in {person.rows:,} rows"],
+        "unknown": "unknown" in settings,
     }
 
 
