@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike, fspath
@@ -35,6 +35,7 @@ from tclose_spark.report.pdf import pdf_of, require_pdf
 from tclose_spark.report.preview import ROWS, preview_lines
 from tclose_spark.runfile.loading import resolve
 from tclose_spark.runfile.spec import AUTO, Output
+from tclose_spark.table.entities.wording import UNPUBLISHED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,6 +233,16 @@ def summary(release: Release, details: bool) -> Iterator[tuple[str, bool]]:
     unprotected = unprotected_lines(certificate)
     for line in certificate_lines(certificate, release.path, release.internal_path, codebook):
         yield line, line in unprotected
+
+
+def is_told(note: str, said: Collection[str]) -> bool:
+    """Whether lines have a note of a certificate, also if they name a column that it must not name.
+
+    >>> is_told(f"note: {UNPUBLISHED} repeats", ["note: 'id' repeats; count people"])
+    True
+    """
+    _, _, following = note.rpartition(UNPUBLISHED)
+    return any(following in line for line in said)
 
 
 def json_line(release: Release) -> str:

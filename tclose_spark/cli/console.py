@@ -54,7 +54,7 @@ def show_release(
     rows: before it ten of its rows. in_one_line: as JSON. said: messages of this run, which are not repeated. details:
         with the precision of each column.
     """
-    from tclose_spark.api.release import json_line, summary
+    from tclose_spark.api.release import is_told, json_line, summary
 
     if rows:
         show([release.preview()])
@@ -62,9 +62,10 @@ def show_release(
         show([json_line(release)])
         return
     for line, unprotected in summary(release, details):
-        show([line], style="yellow" if unprotected else None)
+        if not (line.startswith("note: ") and is_told(line, said)):
+            show([line], style="yellow" if unprotected else None)
     for note in (f"note: {warning}" for warning in release.certificate["warnings"]):
-        if not any(line.startswith(note) for line in said):
+        if not is_told(note, said):
             announce(note)
 
 

@@ -20,7 +20,7 @@ def sample_table(table: Table, names: Sequence[str], rows: int) -> WholeValues:
     """The sample of these columns of a table with so many rows, reduced. One pass."""
 
     def drawn(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _one(sample_of(batches, len(names)).reduced(), 0)
+        yield _one(sample_of(batches, len(names)), 0)
 
     return added_up(select(map_batches(select(table, names), drawn, SAMPLES, True), [SAMPLE]), len(names), rows)
 

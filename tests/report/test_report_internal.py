@@ -91,7 +91,11 @@ MINIMALITY = {
 def made() -> dict[str, Any]:
     source = {"path": "people.csv", "rows": 30170, "version": 7, "fingerprint": "f00-1"}
     stages = {
-        "profile": {"input": source, "seconds": 1.5},
+        "profile": {
+            "input": source,
+            "seconds": 1.5,
+            "subjects": {"internal": ["rows are counted, and 'ref' groups them"]},
+        },
         "anonymize": {"method": {"mean_closeness_ratio": 0.98}, "seconds": 2},
     }
     plan = {"figures": {"blocks": 3}, "note": "blocks: 3", "details": {}}

@@ -33,7 +33,7 @@ from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.counted import Counted
 from tclose_spark.stages.staging.sealed_settings import sealed_secret
 from tclose_spark.table.domains import Profile, marginal
-from tclose_spark.table.entities.grouping import MOST_PLACEHOLDERS, placeholder_rows
+from tclose_spark.table.entities.grouping import LARGEST, placeholder_rows
 from tclose_spark.table.people import Members
 
 
@@ -43,8 +43,8 @@ def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
     """
     rows = {int(str(size)): n for size, n in marginal(counted.histograms[-1], place).items()}
     sizes = sorted(rows, reverse=True)
-    people = [min(MOST_PLACEHOLDERS + 1, rows[size] // size) for size in sizes]
-    largest = np.repeat(sizes, people)[: MOST_PLACEHOLDERS + 1]
+    people = [min(LARGEST, rows[size] // size) for size in sizes]
+    largest = np.repeat(sizes, people)[:LARGEST]
     found = largest[largest >= placeholder_rows(largest, sum(rows.values()))]
     return (len(found), int(found.sum())) if len(found) else None
 

@@ -48,7 +48,7 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
                 yield staged({"batch": [write_batch(rows)]})
         listed = zip(TALLIES.names, zip(*tallies.rows(), strict=True), strict=True)
         yield staged(dict(listed))
-        yield staged({SAMPLE: [sampler.sample().reduced().to_bytes()]})
+        yield staged({SAMPLE: [sampler.sample().to_bytes()]})
 
     return stage
 

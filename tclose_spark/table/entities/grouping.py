@@ -29,6 +29,7 @@ FAR_MORE = 5  # times the rows of any other value, from which a value stands for
 LEAST_SHARE = 0.02  # of the rows that such a value has
 FEWEST_ROWS = 20  # that such a value has
 MOST_PLACEHOLDERS = 5  # such values of a column
+LARGEST = 2 * MOST_PLACEHOLDERS  # sizes from which such values are found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Agreement:
     def lift(self) -> float:
         """1 if the column is constant within values, 0 if rows agree as by chance, negative if they agree less.
 
-        >>> Agreement(column=0, by_chance=0.5, within=0.95, pairs=100).lift
+        >>> round(Agreement(column=0, by_chance=0.5, within=0.95, pairs=100).lift, 2)
         0.9
         """
         return (self.within - self.by_chance) / (1 - self.by_chance)
@@ -137,7 +138,8 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
     """The number of rows from which a value stands for a missing person: it has far more rows than any other value.
     One more than the most rows if there is no such value.
 
-    sizes: the rows of each value, shape (values,); the largest are enough, if `rows` of all values are given.
+    sizes: the rows of each value, shape (values,); the LARGEST of them, or more, are enough if `rows`
+    of all values are given.
 
     >>> placeholder_rows(np.array([3, 4, 5, 900])), placeholder_rows(np.array([3, 40, 50, 90]))
     (900, 91)
@@ -145,8 +147,8 @@ def placeholder_rows(sizes: IntArray, rows: int | None = None) -> int:
     ordered = np.sort(sizes)[::-1].tolist()
     least = max(FEWEST_ROWS, LEAST_SHARE * (sum(ordered) if rows is None else rows))
     found = ordered[0] + 1
-    for size, following in pairwise(ordered[: MOST_PLACEHOLDERS + 1]):
-        if size >= least and size >= FAR_MORE * following:
+    for taken, (size, following) in enumerate(pairwise(ordered[: MOST_PLACEHOLDERS + 1]), start=1):
+        if size >= least and size >= FAR_MORE * following and 2 * taken <= len(ordered):
             found = size
     return int(found)
 

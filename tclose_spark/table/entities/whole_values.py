@@ -10,7 +10,7 @@ A hash also shows whether its value looks measured: such a value is no key.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,10 +23,9 @@ from tclose_spark.table.arrays import BoolArray, HashArray, IntArray
 from tclose_spark.table.columns.patterns import DATE
 from tclose_spark.table.columns.preparing import plain
 
-MOST_ROWS = 100_000
+MOST_ROWS = 50_000
 MOST_CELLS = 4_000_000  # of the sample, so that tables of many columns need no more memory
 MOST_ROWS_OF_VALUE = 1_000  # a value with more draws no rows: it is neither a person nor a household
-FEW_VALUES = 5
 MOST_ROWS_ON_AVERAGE = 200  # of the values of a column; a column with more draws no rows
 SPARE = 1.25  # times MOST_ROWS, above which a task reduces its sample
 BITS = 64  # of a hash; with 32, the few that are drawn of a billion would be equal too often
@@ -41,7 +40,7 @@ NEVER = np.uint64((1 << BITS) - 1)  # above the hashes that may draw a row
 MISSING = -1  # among codes
 WORD = 8  # bytes of a text that are hashed at once
 ODD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(BITS // 2)
-CACHED = 1 << 13  # rows that are hashed at once
+CACHED = 1 << 13  # rows that are hashed at once, so that they stay in the cache
 FRACTION = r"^\s*[+-]?[0-9]*[.,][0-9]*[1-9][0-9]*\s*$"
 
 
@@ -98,15 +97,12 @@ def _as_numbers(values: pa.Array) -> HashArray:
 
 
 def _mixed(numbers: HashArray) -> Hashes:
-    """Hashes of numbers, different for nearly all different ones. Few rows at a time, which stay in the cache."""
-    hashes = np.empty(len(numbers), dtype=np.uint64)
-    for start in range(0, len(numbers), CACHED):
-        part = hashes[start : start + CACHED]
-        np.multiply(numbers[start : start + CACHED], ODD, out=part)
-        part ^= part >> HALF
-        part *= ODD
-        part &= ~MEASURED
-        np.maximum(part, LEAST, out=part)
+    """Hashes of numbers, different for nearly all different ones."""
+    hashes: Hashes = numbers * ODD
+    hashes ^= hashes >> HALF
+    hashes *= ODD
+    hashes &= ~MEASURED
+    np.maximum(hashes, LEAST, out=hashes)
     return hashes
 
 
@@ -122,14 +118,6 @@ def _text_numbers(texts: pa.Array) -> HashArray:
     """
     nothing = "" if pa.types.is_large_string(texts.type) else b""
     filled = texts.fill_null(nothing) if texts.null_count else texts
-    numbers = np.empty(len(filled), dtype=np.uint64)
-    for start in range(0, len(filled), CACHED):
-        numbers[start : start + CACHED] = _of_texts(filled.slice(start, CACHED))
-    return numbers
-
-
-def _of_texts(filled: pa.Array) -> HashArray:
-    """`_text_numbers` of few texts."""
     _, offsets, data = filled.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[filled.offset : filled.offset + len(filled) + 1]
     held = b"" if data is None else memoryview(data)[ends[0] : ends[-1]]
@@ -149,6 +137,9 @@ def _of_texts(filled: pa.Array) -> HashArray:
 
 def _of_rows(column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing: Scalar) -> NDArray[Scalar]:
     """What belongs to each row's value, shape (n,). of_values: by place in the dictionary."""
+    if not column.indices.null_count:
+        of_known: NDArray[Scalar] = of_values[column.indices.to_numpy()]
+        return of_known
     places = column.indices.fill_null(len(of_values)).to_numpy()
     of_rows: NDArray[Scalar] = np.append(of_values, of_missing)[places]
     return of_rows
@@ -157,6 +148,14 @@ def _of_rows(column: pa.DictionaryArray, of_values: NDArray[Scalar], of_missing:
 def _last(level: int) -> np.uint64:
     """The highest hash that begins with this many zeros; at level 0, of a value that may draw its row."""
     return NEVER - np.uint64(1) if level == 0 else np.uint64((1 << (BITS - level)) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedValues:
+    """The values of a dictionary, shape (values,). hashes: with MEASURED. draws: whether each draws its rows."""
+
+    hashes: Hashes
+    draws: BoolArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,32 +229,35 @@ class WholeValues:
             hashes[:, place] = column[drawn]
         return sample._with(level=level, hashes=hashes)
 
-    def drawn_from(self, columns: Sequence[pa.Array]) -> WholeValues:
-        """The sample of more rows of the table at the same level. columns: of these rows; they may be dictionaries."""
+    def drawn_from(self, columns: Sequence[pa.Array], coded: Mapping[int, CodedValues]) -> WholeValues:
+        """The sample of more rows of the table at the same level.
+
+        columns: of these rows; by place, those that are dictionaries are `coded`.
+        """
         drawn = np.zeros(len(columns[0]), dtype=bool)
         known: dict[int, Hashes] = {}
         for place, column in enumerate(columns):
-            if self.draws[place]:
-                is_coded = pa.types.is_dictionary(column.type)
-                known[place] = value_hashes(column.dictionary if is_coded else column)
-                draws = self._is_drawn(known[place], place)
-                drawn |= _of_rows(column, draws, np.bool_(False)) if is_coded else draws
+            if place in coded:
+                drawn |= coded[place].draws.any() and _of_rows(column, coded[place].draws, np.bool_(False))
+            elif self.draws[place]:
+                known[place] = value_hashes(column)
+                drawn |= self._is_drawn(known[place], place)
         rows = np.flatnonzero(drawn)
         hashes = np.empty((len(rows), len(columns)), dtype=np.uint64, order="F")
         for place, column in enumerate(columns):
             values = column if len(rows) == len(column) else column.take(pa.array(rows))
-            hashes[:, place] = self._hashes_of(values, known.get(place), rows)
+            if place in coded:
+                hashes[:, place] = _of_rows(values, coded[place].hashes, np.uint64(0))
+            else:
+                of_rows = known[place][rows] if place in known else value_hashes(values)
+                hashes[:, place] = of_rows | looks_measured(values)
         return self._with(hashes=hashes, rows=len(columns[0]))
 
-    def _hashes_of(self, values: pa.Array, known: Hashes | None, rows: IntArray) -> Hashes:
-        """The hashes of drawn values of a column, shape (drawn rows,). known: of its dictionary, or of all its rows."""
-        if known is None:
-            of_rows = value_hashes(values)
-        elif pa.types.is_dictionary(values.type):
-            of_rows = _of_rows(values, known, np.uint64(0))
-        else:
-            of_rows = known[rows]
-        return np.where(looks_measured(values), of_rows | MEASURED, of_rows)
+    def coded(self, column: pa.DictionaryArray, place: int) -> CodedValues:
+        """The values of a column that is a dictionary."""
+        hashes = value_hashes(column.dictionary)
+        draws = self._is_drawn(hashes, place) & self.draws[place]
+        return CodedValues(hashes=hashes | looks_measured(column.dictionary), draws=draws)
 
     def to_bytes(self) -> bytes:
         """The sample for `from_bytes`."""
@@ -325,7 +327,7 @@ class WholeValues:
             is_frequent = rows > MOST_ROWS_OF_VALUE
             frequent[place] |= frozenset(values[is_frequent].tolist())
             rare = rows[~is_frequent]
-            if len(values) > FEW_VALUES:  # fewer may stand for missing persons, whose rows come first
+            if len(values) > 1:  # one may stand for missing persons, whose rows come first
                 draws[place] = bool(0 < rare.sum() <= MOST_ROWS_ON_AVERAGE * len(rare))
         return WholeValues(
             hashes=self.hashes, rows=self.rows, level=self.level, draws=tuple(draws), frequent=tuple(frequent)
@@ -342,11 +344,16 @@ class Sampler:
 
     def add(self, columns: Sequence[pa.Array]) -> None:
         """Draws from a batch with these columns, which may be dictionaries."""
-        part = self._sample.drawn_from(columns)
-        self._parts.append(part.hashes)
-        self._drawn += len(part.hashes)
-        self._rows += part.rows
-        if self._drawn > SPARE * part.most:
+        sample, dictionaries = self._sample, enumerate(columns)
+        coded = {
+            place: sample.coded(column, place) for place, column in dictionaries if pa.types.is_dictionary(column.type)
+        }
+        for start in range(0, len(columns[0]), CACHED):
+            part = sample.drawn_from([column.slice(start, CACHED) for column in columns], coded)
+            self._parts.append(part.hashes)
+            self._drawn += len(part.hashes)
+            self._rows += part.rows
+        if self._drawn > SPARE * sample.most:
             self._sample = self.sample().reduced()
             self._parts, self._drawn = [self._sample.hashes], len(self._sample.hashes)
 
