@@ -397,8 +397,8 @@ def parse_population(text: str, folder: Path) -> Population:
         return Population.model_validate(given)
     except ValidationError:
         raise ConfigurationError(
-            f"--population {text}: expected a sampling fraction such as 0.05 (above 0, and at most 1), weight:COLUMN, "
-            "or table:TABLE"
+            f"--population {text}: expected a sampling fraction such as 0.05 (at least 1e-12, and at most 1), "
+            "weight:COLUMN, or table:TABLE"
         ) from None
 
 

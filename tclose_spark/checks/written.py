@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import read_delta, schema_of
+from tclose_spark.engine.tables import collect, read_delta, schema_of, select
 from tclose_spark.errors import GuaranteeError
 from tclose_spark.io.run import Run
 from tclose_spark.io.storage.folders import Folder
+from tclose_spark.io.tables.check_columns import SUPPRESSED
 from tclose_spark.io.tables.delta_log import require_plain_table
 from tclose_spark.io.tables.plain_parquet import parts_of, require_plain_parquet
+from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.domains import Profile
 from tclose_spark.table.fingerprint import Fingerprint
@@ -79,10 +83,7 @@ class RunFiles:
         Raises:
             GuaranteeError: if it holds more than its rows.
         """
-        require_plain_table(self.public, name, *versions)
-        table = read_delta(self.run.session, self.public.path(name))
-        require_plain_parquet(self.public, parts_of(self.public, name), schema_of(table))
-        return table, self.public.path(name)
+        return self._plain(self.public, name, *versions), self.public.path(name)
 
     def evidence(self, name: str) -> Table:
         """A table of the evidence.
@@ -93,6 +94,30 @@ class RunFiles:
         if not self.internal.exists(name):
             raise GuaranteeError(f"{self.internal.path(name)} is missing")
         return read_delta(self.run.session, self.internal.path(name))
+
+    def owned_rows(self, name: str, owner: str) -> Table:
+        """A table of the evidence with every row as it is published, and whose it is. owner: the column of that.
+
+        Raises:
+            GuaranteeError: if it is missing or empty, has other columns, or holds more than its rows.
+        """
+        if not self.internal.exists(name):
+            raise GuaranteeError(f"{self.internal.path(name)} is missing")
+        table = self._plain(self.internal, name)
+        released = schema_of(read_delta(self.run.session, self.public.path(RELEASE)))
+        expected = pa.schema([*released, (owner, pa.int64()), (SUPPRESSED, pa.bool_())])
+        if not schema_of(table).equals(expected):
+            raise GuaranteeError(f"{self.internal.path(name)} has not the columns of the release, and {owner}")
+        if not collect(select(table, [owner]), 1).num_rows:
+            raise GuaranteeError(f"{self.internal.path(name)} has no rows")
+        return table
+
+    def _plain(self, folder: Folder, name: str, *versions: Any) -> Table:
+        """A table of a folder. Raises GuaranteeError if it holds more than its rows."""
+        require_plain_table(folder, name, *versions)
+        table = read_delta(self.run.session, folder.path(name))
+        require_plain_parquet(folder, parts_of(folder, name), schema_of(table))
+        return table
 
 
 @dataclass(frozen=True, kw_only=True)

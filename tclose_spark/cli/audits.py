@@ -115,5 +115,5 @@ def _named_in(certificate: Path) -> str:
         return str(json.loads(certificate.read_text(encoding="utf-8"))["release"]["fingerprint"])
     except OSError as error:
         raise InputError(f"--certificate {certificate}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"--certificate {certificate}: this is not the certificate of a release") from None

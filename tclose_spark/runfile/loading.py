@@ -29,6 +29,7 @@ VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 MOST_NODES = 100_000
 """The most nodes of a YAML text, with aliases expanded: a few lines of aliases can exceed any memory."""
+SURROGATE = re.compile("[\ud800-\udfff]")
 MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -80,6 +81,8 @@ def parse_yaml(text: str, where: str) -> Any:
 def _nodes(node: yaml.Node | None, known: dict[int, int]) -> int:
     """The number of nodes in a tree, with aliases counted each time; MOST_NODES for a tree that contains itself."""
     if not isinstance(node, yaml.CollectionNode):
+        if SURROGATE.search(getattr(node, "value", "")):
+            raise ValueError("a text has half of a character (a lone surrogate)")
         return 1
     if id(node) not in known:
         known[id(node)] = MOST_NODES

@@ -12,6 +12,8 @@ from tclose_spark.runfile.section import Exact, Section, number_schema
 
 THRESHOLD = Fraction(9, 100)
 """The threshold of EMA's policy 0070 for public releases."""
+SMALLEST = Fraction(1, 10**12)
+"""The smallest sampling fraction: of one person among more than ever lived."""
 ADVERSARIES = ("prosecutor", "journalist", "marketer")
 RISKS = {
     **{adversary: f"the {adversary}'s risk" for adversary in ADVERSARIES},
@@ -29,8 +31,8 @@ def _share(share: Fraction) -> Fraction:
 
 
 def _fraction(share: Fraction) -> Fraction:
-    if not 0 < share <= 1:
-        raise ValueError("expected a number above 0, and at most 1")
+    if not SMALLEST <= share <= 1:
+        raise ValueError("expected a number above 0 (at least 1e-12), and at most 1")
     return share
 
 

@@ -6,8 +6,10 @@ or a reader of the code found is here.
 
 from __future__ import annotations
 
+import encodings.aliases
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tclose_spark.api.command_line import parse_hierarchy
+from tclose_spark.auditing.question import parse_population
 from tclose_spark.cli.options import parse_numbers
 from tclose_spark.engine.local.reading import NeedsSparkError, read_table
 from tclose_spark.errors import ConfigurationError, TcloseError
+from tclose_spark.io.input.sniffing import completed
 from tclose_spark.io.local_session import LocalSession
+from tclose_spark.io.storage.integrity import strict_json
 from tclose_spark.measures.loss.information_loss import set_members
 from tclose_spark.runfile.loading import load_spec, parse_yaml
+from tclose_spark.runfile.population import Population
 from tclose_spark.runfile.profiles.settings import parse_populations
 from tclose_spark.runfile.spec import Input
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
@@ -115,6 +121,49 @@ def test_a_label_out_of_all_range_is_itself_alone(label: str) -> None:
 def test_a_huge_value_is_refused(parse: Callable[[], object]) -> None:
     with pytest.raises(ConfigurationError, match=r"^(city: the hierarchy is no CSV|zip: line 1 is not an area)"):
         parse()
+
+
+@MANY
+@given(
+    st.fractions(min_value=-1, max_value=2)
+    | st.floats()
+    | st.builds("{}e{}".format, st.integers(0, 9), st.integers(-400, 400))
+    | st.builds("1/{}".format, st.integers(0, 400).map(lambda zeros: 10**zeros))
+    | st.text(max_size=8)
+)
+def test_any_sampling_fraction_has_a_population_or_is_refused(fraction: object) -> None:
+    made = list[Population]()
+    accepts_or_refuses(lambda: made.append(parse_population(str(fraction), Path())))
+    for population in made:
+        if population.fraction is not None:
+            assert float(10**15 / population.fraction) > 0
+
+
+ENCODINGS = sorted({*encodings.aliases.aliases.values(), "idna", "undefined", "punycode", "a\0b", "\ud800", "", "x y"})
+NAMES = st.sampled_from(ENCODINGS) | st.text(max_size=8)
+SIGNS = st.sampled_from(["", '"', "'", "ab", "\0", "\ud800", ",", "\\"]) | st.text(max_size=3)
+
+
+@MANY
+@given(
+    options=st.fixed_dictionaries({}, optional={"encoding": NAMES, "quote": SIGNS, "escape": SIGNS, "comment": SIGNS})
+)
+def test_any_options_of_a_text_file_are_taken_or_refused(options: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,city\n30,Rome\n" * 60)
+    source = Input(path=str(path), format="csv", options={"header": "true", **options})
+
+    def read() -> None:
+        with suppress(NeedsSparkError):
+            read_table(LocalSession(), completed(source))
+
+    accepts_or_refuses(read)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '{"a": 1, "a": 2}', "{"])
+def test_json_that_is_damaged_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        strict_json(text)
 
 
 def test_an_unknown_key_that_begins_as_pydantic_names_types_is_refused() -> None:

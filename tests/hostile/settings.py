@@ -46,6 +46,7 @@ OF_RUN_FILES: dict[str, Case] = {
     "an unknown key": run(2, lambda text: text + "outputs: {}\n", "outputs: unknown key; did you mean 'output'?"),
     "a thousand levels": run(2, lambda text: text + "more: " + "[" * 1000 + "]" * 1000 + "\n", "run.yaml"),
     "a hundred thousand levels": run(2, lambda text: text + "more: " + "[" * 100_000 + "\n", "run.yaml"),
+    "half of a character": run(2, lambda text: text.replace("small", '"\\ud800"'), "run.yaml", "lone surrogate"),
     "k of one": run(2, lambda text: text.replace("k: 3", "k: 1"), "privacy.k"),
     "k of no number": run(2, lambda text: text.replace("k: 3", "k: three"), "privacy.k"),
     "k of yes": run(2, lambda text: text.replace("k: 3", "k: yes"), "privacy.k"),

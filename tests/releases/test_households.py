@@ -5,6 +5,7 @@ and published.
 from __future__ import annotations
 
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from people import read, run_stages, tree
+from people import list_again, read, run_stages, tree
 
 from tclose_spark import pipeline
 from tclose_spark.api.audit import audit
-from tclose_spark.engine.tables import of_arrow, write_delta
+from tclose_spark.engine.tables import collect, of_arrow, read_delta, write_delta
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
@@ -144,6 +145,51 @@ def planned_without_households(monkeypatch: pytest.MonkeyPatch, run: Run) -> Pat
         patch.setattr(CellPeople, "least_household_units", 0)
         run_stages(run, "profile", "plan", "anonymize")
     return Path(run.staging.path(""))
+
+
+def _nulls(rows: pa.Table, name: str) -> pa.Table:
+    column = rows[name]
+    return rows.set_column(rows.column_names.index(name), name, pa.array([None, *column.to_pylist()[1:]], column.type))
+
+
+DAMAGED_ROWS: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "no owner": lambda rows: rows.drop_columns(["household_hash"]),
+    "no label": lambda rows: rows.drop_columns(["age"]),
+    "no sign of suppression": lambda rows: rows.drop_columns(["suppressed"]),
+    "one column more": lambda rows: rows.append_column("more", pa.array([1] * len(rows))),
+    "columns in another order": lambda rows: rows.select(rows.column_names[::-1]),
+    "owners that are texts": lambda rows: rows.set_column(
+        rows.column_names.index("household_hash"), "household_hash", rows["household_hash"].cast(pa.string())
+    ),
+    "an owner that is missing": lambda rows: _nulls(rows, "household_hash"),
+    "a sign of suppression that is missing": lambda rows: _nulls(rows, "suppressed"),
+    "no rows": lambda rows: rows.slice(0, 0),
+}
+OF_FILES: dict[str, Callable[[Path], object]] = {
+    "no log": lambda table: shutil.rmtree(table / "_delta_log"),
+    "no file": lambda table: next(table.glob("*.parquet")).unlink(),
+    "a file that is no Parquet": lambda table: next(table.glob("*.parquet")).write_bytes(b"no table"),
+    "an empty folder": lambda table: (shutil.rmtree(table), table.mkdir(), (table / "x").write_text("x")),
+    "a log of brackets": lambda table: next((table / "_delta_log").glob("*.json")).write_text("[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("name", [*DAMAGED_ROWS, *OF_FILES])
+def test_a_damaged_table_of_households_is_found_where_files_were_listed_again(
+    make_run: Callable[..., Run], tmp_path: Path, name: str
+) -> None:
+    run = make_run(FOUR, household={"column": "hh", "k": 2}, method={"name": "t_mondrian"}, **AGE)
+    pipeline.release(run)
+    table = tmp_path / "out/internal/households"
+    if name in OF_FILES:
+        OF_FILES[name](table)
+    else:
+        rows = DAMAGED_ROWS[name](collect(read_delta(run.session, str(table))))
+        shutil.rmtree(table)
+        write_delta(of_arrow(LocalSession(), rows), str(table))
+    list_again(tmp_path / "out")
+    with pytest.raises(GuaranteeError):
+        pipeline.verify(run)
 
 
 def test_the_verifier_refuses_a_class_of_few_households(

@@ -122,6 +122,7 @@ def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, o
             if batch.num_rows:
                 held = [coded(column) for column in batch.columns]
                 *released, person, suppressed = batch.columns
+                person, suppressed = person.fill_null(0), suppressed.fill_null(False)  # the fingerprint shows them
                 label, value = [texts(held[i]) for i in labels], [texts(held[i]) for i in sensitive]
                 class_ = group_equal(label)[0]
                 whose, in_class = PersonRows.of(person.to_numpy(), value), group_equal([held[-2], pa.array(class_)])[0]

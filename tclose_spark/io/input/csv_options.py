@@ -14,6 +14,8 @@ THOUSANDS = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
 """What may stand between groups of three digits."""
 CURRENCIES = ("$", "\u20ac", "\u00a3", "\u00a5", "EUR", "USD", "GBP", "CHF", "%")
 """What may stand before or after an amount, and the sign of percentages."""
+SIGNS = ("quote", "escape", "comment", "charToEscapeQuoteEscaping")
+"""Options that are one character."""
 BLANKS = " \u00a0"
 """Blanks between an amount and its currency."""
 
@@ -80,6 +82,14 @@ def numerals_of(source: Input) -> Numerals | None:
     return None if made == Numerals() else made
 
 
+def require_single_signs(source: Input) -> None:
+    """Raises ConfigurationError unless options that are one sign for a reader are one at most."""
+    for key in SIGNS:
+        given = option_of(source, key)
+        if len(given) > 1 or "\ud800" <= given <= "\udfff":
+            raise ConfigurationError(f"input.options.{key}: {given!r}; expected one character")
+
+
 def lines_left_out(source: Input, key: str) -> int:
     """The lines that `skip_rows` or `skip_footer` leaves out.
 
@@ -117,8 +127,14 @@ def option_of(source: Input, *names: str) -> str:
 
 
 def encoding_of(source: Input) -> str:
-    """The encoding by its usual name: UTF-8 for utf8."""
+    """The encoding by its usual name: UTF-8 for utf8.
+
+    Raises:
+        ConfigurationError: if it is no name.
+    """
     given = option_of(source, "encoding", "charset") or "UTF-8"
+    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9 ._:+()-]*", given):
+        raise ConfigurationError("input.options.encoding: no name of an encoding; expected one such as windows-1252")
     return (
         re.sub(r"^UTF[-_]?(8|16|32)[-_]?(LE|BE)?$", lambda match: f"UTF-{match[1]}{match[2] or ''}", given.upper())
         if given[:3].upper() == "UTF"

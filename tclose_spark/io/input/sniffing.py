@@ -19,7 +19,15 @@ from zipfile import BadZipFile
 import yaml
 
 from tclose_spark.errors import InputError
-from tclose_spark.io.input.csv_options import CURRENCIES, THOUSANDS, Numerals, encoding_of, lines_left_out, option_of
+from tclose_spark.io.input.csv_options import (
+    CURRENCIES,
+    THOUSANDS,
+    Numerals,
+    encoding_of,
+    lines_left_out,
+    option_of,
+    require_single_signs,
+)
 from tclose_spark.io.input.notes import note, note_zones
 from tclose_spark.io.input.notes import told as told
 from tclose_spark.io.input.office_files import read_by
@@ -77,6 +85,8 @@ def completed(source: Input, names: Collection[str] = (), may_leave_out: bool = 
     Raises:
         InputError: if there are such lines otherwise, naming the line in which the table seems to begin.
     """
+    if source.format == "csv":
+        require_single_signs(source)
     file, start = _first_file(source) if source.format in ("csv", "excel") else (None, b"")
     if file is None:
         return source

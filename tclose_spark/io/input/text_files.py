@@ -16,6 +16,7 @@ from tclose_spark.io.storage.stores import Place
 
 UTF_8 = "UTF-8"
 CHUNK = 1 << 18  # bytes that are decoded at once
+LINE = "a" * 100 + "\n"
 PACKERS: Mapping[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 LOST = "tclose_spark.lost"
 codecs.register_error(LOST, lambda error: ("\udcff", cast(UnicodeDecodeError, error).end))
@@ -33,10 +34,10 @@ def is_zip(name: str) -> bool:
 
 
 def is_known(encoding: str) -> bool:
-    """Whether this process decodes an encoding of this name."""
+    """Whether this process decodes files in an encoding of this name. Some, such as IDNA, are of names alone."""
     try:
-        return bool(codecs.lookup(encoding)._is_text_encoding)
-    except LookupError:
+        return codecs.lookup(encoding)._is_text_encoding and LINE.encode(encoding).decode(encoding) == LINE
+    except (LookupError, ValueError):
         return False
 
 

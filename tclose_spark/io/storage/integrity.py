@@ -37,7 +37,8 @@ def strict_json(text: str) -> Any:
     {'k': 5}
 
     Raises:
-        ValueError: if it is no JSON, or an object in it has a key twice, which readers take differently.
+        ValueError: if it is no JSON or nested too deeply, or an object in it has a key twice, which readers take
+            differently.
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -46,4 +47,7 @@ def strict_json(text: str) -> Any:
             raise ValueError("an object has a key twice")
         return found
 
-    return json.loads(text, object_pairs_hook=unique)
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -22,7 +22,7 @@ class HouseholdsJudge(ReleaseJudge):
     found: HouseholdsOfClasses
 
     def open(self, written: WrittenRelease) -> None:
-        self.table = written.run_files.evidence(HOUSEHOLDS)
+        self.table = written.run_files.owned_rows(HOUSEHOLDS, HOUSEHOLD)
 
     def private(self) -> Iterable[str]:
         assert self.spec.attributes.household is not None

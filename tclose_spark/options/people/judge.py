@@ -17,6 +17,7 @@ from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
 from tclose_spark.runfile.people import Person
+from tclose_spark.table.people import PERSON
 
 
 class PeopleJudge(ReleaseJudge):
@@ -32,7 +33,7 @@ class PeopleJudge(ReleaseJudge):
         return self.spec.attributes.person
 
     def open(self, written: WrittenRelease) -> None:
-        self.table = written.run_files.evidence(PEOPLE)
+        self.table = written.run_files.owned_rows(PEOPLE, PERSON)
 
     def private(self) -> Iterable[str]:
         return [self._person.column]

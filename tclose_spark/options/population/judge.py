@@ -12,6 +12,7 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.population.listed import opened_population
 from tclose_spark.runfile.population import THRESHOLD
+from tclose_spark.table.people import HOUSEHOLD
 
 
 class PopulationJudge(ReleaseJudge):
@@ -22,7 +23,7 @@ class PopulationJudge(ReleaseJudge):
 
     def open(self, written: WrittenRelease) -> None:
         if self.spec.measures_households:
-            self.households = written.run_files.evidence(HOUSEHOLDS)
+            self.households = written.run_files.owned_rows(HOUSEHOLDS, HOUSEHOLD)
 
     def measure(self, release: JudgedRelease) -> None:
         privacy, files = self.spec.privacy, release.written.files
