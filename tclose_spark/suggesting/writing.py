@@ -237,7 +237,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
         facts, least = one.facts, least_uniqueness(one.name)
         if facts.entity is not None and facts.entity.kind == "person":
             least = 0.0
-        elif facts.refuted or numbered:
+        elif numbered or (facts.refuted and least != 0.0):
             continue
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):

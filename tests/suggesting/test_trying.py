@@ -140,7 +140,7 @@ def test_a_sample_is_named_and_has_whole_people(monkeypatch: pytest.MonkeyPatch)
     table = people(900).append_column("patient_id", pa.array([i // 3 for i in range(900)]))
     suggestion = suggested(table, trial=False)
     assert suggestion.person is not None
-    rows = rows_to_try(suggestion, gathered(table))
+    rows = rows_to_try(suggestion, gathered(table), 400)
     assert 350 < rows.num_rows < 450
     assert set(np.bincount(rows["patient_id"].to_numpy())) == {0, 3}
 

@@ -43,7 +43,7 @@ def try_suggestion(draft: Draft, tree: Tree, gathered: TableFacts, folder: str) 
 
     tree: the run file of the draft. folder: an internal folder for the secret and the staged rows.
     """
-    rows = rows_to_try(draft, gathered)
+    rows = rows_to_try(draft, gathered, TRIAL_ROWS)
     try:
         first = _carried_out(tree, rows, folder)
         if first.state != "released":
@@ -83,7 +83,7 @@ def largest_useful(suggestions: Iterable[Suggestion], gathered: TableFacts, fold
     return tried[-1]
 
 
-def rows_to_try(draft: Draft, gathered: TableFacts, most: int = TRIAL_ROWS) -> pa.Table:
+def rows_to_try(draft: Draft, gathered: TableFacts, most: int) -> pa.Table:
     """About `most` rows of the sample, all columns as the run file names them; whole people if they are counted."""
     if gathered.sample.num_rows <= most:
         return gathered.sample

@@ -148,11 +148,11 @@ class _Table:
         return several and any(self.hints[place].numbers for place in found.columns)
 
     def is_refuted(self, found: Grouping) -> bool:
-        """Whether people differ within the values of a column: in their sex, or in all that is individual."""
+        """Whether people differ within the values of a column: in their sex, or in all that is individual and lasts."""
         if self._of(SEX, self._compared(found)):
             return not self._of(SEX, found.constant) or (self._age_varies(found) and self._has_row_numbers(found))
-        compared = self._of(INDIVIDUAL, self._compared(found))
-        return bool(compared) and not self._of(INDIVIDUAL, found.constant)
+        lasting = INDIVIDUAL - {"age"}
+        return bool(self._of(lasting, self._compared(found))) and not self._of(INDIVIDUAL, found.constant)
 
     def is_household(self, found: Grouping) -> bool:
         """Whether a column groups rows like the identifier of a household: what members share is constant within its

@@ -41,6 +41,7 @@ MISSING = -1  # among codes
 WORD = 8  # bytes of a text that are hashed at once
 ODD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(BITS // 2)
 CACHED = 1 << 13  # rows that are hashed at once, so that they stay in the cache
+CLOCK = r"^\s*[0-9]{1,2}:[0-5][0-9](:[0-5][0-9])?\s*$"
 FRACTION = r"^\s*[+-]?[0-9]*[.,][0-9]*[1-9][0-9]*\s*$"
 
 
@@ -79,7 +80,7 @@ def looks_measured(column: pa.Array) -> BoolArray:
         return has_fraction
     if not pa.types.is_string(kind):
         return np.zeros(len(column), dtype=bool)
-    matched = pc.match_substring_regex(column, f"{FRACTION}|^({DATE})$").fill_null(False)
+    matched = pc.match_substring_regex(column, f"{FRACTION}|^({DATE})$|{CLOCK}").fill_null(False)
     measured: BoolArray = matched.to_numpy(zero_copy_only=False)
     return measured
 

@@ -79,7 +79,7 @@ def test_a_measurement_is_no_person(seed, most):
             "mood": rng.integers(1, 6, 3_000),
         }
     )
-    assert found == Subjects()
+    assert (found.entities, found.unnamed) == ((), None)
 
 
 def test_a_household_is_no_person():
@@ -168,4 +168,5 @@ def test_single_persons_do_not_look_like_groups(seed):
     rng = np.random.default_rng(seed)
     columns = persons(rng, "subject", people=3_000, each=1)
     columns["year"] = rng.integers(2001, 2008, 3_000)
-    assert subjects(columns) == Subjects()
+    found = subjects(columns)
+    assert (found.entities, found.unnamed) == ((), None)
