@@ -29,7 +29,7 @@ def survey(rows: int = 240, seed: int = 5) -> pa.Table:
     columns = {
         "name": [f"name {row}" for row in range(rows)],
         "household": [f"home {number}" for number in household],
-        "weight": np.round(draw.random(rows) * 40 + 5, 2),
+        "weight": draw.integers(20, 180, rows) / 4,
         "age": draw.integers(18, 80, rows),
         "height": np.round(1.5 + draw.random(rows) / 2, 2),
         "visits": _pick(draw, [None, *range(9)], rows),
