@@ -14,6 +14,7 @@ QUASI = ["age", "sex"]
 FINE = ["age", "sex", "city"]
 DISEASE: dict[str, Any] = {"disease": {"t": "0.4"}}
 SURVEYED = partial(grouped, survey())
+OVERLAPPING = partial(grouped, survey(), overlap=7)
 STAYS = partial(grouped, stays())
 HIERARCHY = {"city": "cities.csv"}
 
@@ -95,7 +96,7 @@ AUDITS: dict[str, RecordedAudit] = {
     "population-weight": audit(SURVEYED, FINE, k=2, population="weight:weight"),
     "population-table": audit(SURVEYED, QUASI, k=2, population=population),
     "population-people": audit(STAYS, FINE, k=2, population="0.05", person="patient", household="household"),
-    "raw": audit(SURVEYED, ["age", "sex", "height"], DISEASE, raw=survey),
+    "raw": audit(OVERLAPPING, QUASI, DISEASE, raw=survey),
     "cells": audit(
         SURVEYED,
         ["age", "sex", "city", "grade"],

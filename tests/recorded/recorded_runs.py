@@ -28,6 +28,13 @@ DISJOINT: dict[str, Any] = {"name": "closeness_tree", "effort": "fast", "overlap
 MONDRIAN: dict[str, Any] = {"name": "t_mondrian"}
 INCOGNITO: dict[str, Any] = {"name": "t_incognito"}
 APART = {"column": "patient", "rows": "apart"}
+NARROW: dict[str, Any] = {"age": {"type": "numeric", "coarsest": 5}, "sex": {}}
+NARROW_PLACES: dict[str, Any] = {
+    "age": {"type": "numeric", "coarsest": 30},
+    "sex": {},
+    "city": {"hierarchy": "cities.csv", "coarsest": 1},
+}
+OF_INPUT = {"of": "input", "suppression_limit": "0.4"}
 OF_RELEASED = {"of": "released", "suppression_limit": "0.3"}
 LINE = {"of": "released", "suppression_limit": "0.9"}
 POPULATED = {"fraction": "0.1"}
@@ -74,7 +81,7 @@ METHODS = {
     "mondrian-l": run(MONDRIAN, AGE, {"disease": {"t": "0.4", "l": {"distinct": 3, "frequency": "1.5"}}, **ORDERED}),
     "incognito": run(INCOGNITO, PLACES, LOOSE),
     "incognito-suppressing": run(
-        {**INCOGNITO, "metric": "discernibility"}, PLACES, LOOSE, privacy=OF_RELEASED, whole=True
+        {**INCOGNITO, "metric": "discernibility"}, NARROW_PLACES, LOOSE, privacy=OF_INPUT, whole=True
     ),
     "incognito-every-l": run({**INCOGNITO, "metric": "entropy"}, AGE, {"disease": {"t": "0.5", "l": EVERY_L}}),
     "exact": run({"name": "exact"}, AGE, {"disease": {"t": "0.4"}}, partial(pairs, 14), k=3),
@@ -101,7 +108,9 @@ OF_PEOPLE = {
     "person-mondrian": run(MONDRIAN, AGE, {**EQUAL, **NESTED}, stays, person="patient"),
     "person-incognito": run(INCOGNITO, PLACES, LOOSE, stays, person="patient", privacy=OF_RELEASED),
     "person-incognito-apart": run(INCOGNITO, PLACES, LOOSE, VARYING, person=APART),
-    "person-suppressing": run(TREE, PLACES, LOOSE, stays, person="patient", privacy=OF_RELEASED),
+    "person-suppressing": run(
+        TREE, NARROW_PLACES, {"disease": {"t": "0.3"}}, stays, person="patient", privacy=OF_RELEASED
+    ),
     "person-household": run(TREE, PLACES, EQUAL, stays, person="patient", household={"column": "household", "k": 3}),
     "person-pseudonyms": run(TREE, PLACES, EQUAL, stays, person="patient", pseudonyms={"patient": {"as": "who"}}),
     "person-population": run(
@@ -192,7 +201,7 @@ OF_REQUIREMENTS = {
     "places": run(TREE, AGE, {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}}),
 }
 OF_PRIVACY = {
-    "suppressing": run(TREE, PLACES, EQUAL, privacy={"suppression_limit": "0.1"}),
+    "suppressing": run(TREE, NARROW, EQUAL, privacy=OF_INPUT),
     "population-table": run(
         {},
         AGE,

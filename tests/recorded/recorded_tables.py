@@ -51,10 +51,11 @@ def survey(rows: int = 240, seed: int = 5) -> pa.Table:
 
 
 def stays(people: int = 160, seed: int = 7, varying: bool = False) -> pa.Table:
-    """Rows of people with one to four rows each, in households. varying: whether age and city differ by row."""
+    """Rows of people with one to six rows each, in households. varying: whether age and city differ by row."""
     draw = np.random.default_rng(seed)
     home_of = np.sort(draw.integers(people // 3, size=people))
-    who = np.repeat(np.arange(people), np.minimum(draw.geometric(0.65, people), 4))
+    times = draw.geometric(0.65, people)
+    who = np.repeat(np.arange(people), np.where(times > 3, 6, times))
     rows = len(who)
     usual = draw.integers(5, size=people)[who]
     age = draw.integers(20, 70, people)[who]
@@ -114,12 +115,15 @@ def population(rows: int = 2000) -> pa.Table:
     return pa.table({"age": draw.integers(18, 80, rows), "sex": _pick(draw, ["f", "m"], rows)})
 
 
-def grouped(table: pa.Table, width: int = 20, **labels: Any) -> pa.Table:
-    """A table as any tool could publish it: ages as intervals of this width, and other columns replaced."""
-    low = np.asarray(table["age"]) // width * width
-    made = {name: table[name] for name in table.column_names}
-    made["age"] = pa.array([f"[{age}, {age + width - 1}]" for age in low])
-    return pa.table({**made, **labels})
+def grouped(table: pa.Table, width: int = 20, overlap: int = 0) -> pa.Table:
+    """A table as any tool could publish it: ages as intervals of this width.
+
+    overlap: how far the intervals of every other row are moved up.
+    """
+    shift = np.where(np.arange(table.num_rows) % 2, overlap, 0)
+    low = (np.asarray(table["age"]) - shift) // width * width + shift
+    labels = pa.array([f"[{age}, {age + width - 1}]" for age in low])
+    return table.set_column(table.column_names.index("age"), "age", labels)
 
 
 def foreign() -> pa.Table:

@@ -35,7 +35,7 @@ NOT_FIGURES = ("handed_on", "seconds", "files", "exports", "sealed")
 """Keys of what a stage records that are hashes of files, and times."""
 TABLES = ("release", "sensitive", "classes", "linked", "people", "atoms", "records", "households")
 MOMENTS = (
-    (r"\d+\.\d+ s\b", "SECONDS s"),
+    (r" *\b\d+\.\d s$", " SECONDS s"),
     (r"\d{4}-\d\d-\d\d, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "MOMENT"),
     (r"<dt>(Seconds|Versions|Configuration)</dt><dd>.*?</dd>", r"<dt>\1</dt>"),
     (r"tclose_spark \d[\w.]*", "tclose_spark VERSION"),

@@ -9,7 +9,7 @@ import pytest
 from records import lasting, lines_of, page_lines, require_only, require_same, sections_of, table_lines, written
 
 PAGE = "<html><h1>a</h1><h2>Sizes</h2><p>{}</p><h2>Loss</h2><p>0.5</p></html>"
-MADE = "Made 2026-01-02, 10:11 UTC by tclose_spark 0.1.0 in 3.4 s, and 2026-01-02T10:11:12Z in /tmp/x/out"
+MADE = "Made 2026-01-02, 10:11 UTC by tclose_spark 0.1.0 and 2026-01-02T10:11:12Z in /tmp/x/out"
 
 
 @pytest.fixture(autouse=True)
@@ -49,10 +49,13 @@ def test_a_page_names_the_section_that_differs() -> None:
 
 
 def test_moments_versions_and_paths_are_not_recorded() -> None:
-    assert (
-        lasting(MADE, {"/tmp/x": "FOLDER"})
-        == "Made MOMENT by tclose_spark VERSION in SECONDS s, and MOMENT in FOLDER/out"
-    )
+    assert lasting(MADE, {"/tmp/x": "FOLDER"}) == "Made MOMENT by tclose_spark VERSION and MOMENT in FOLDER/out"
+
+
+def test_the_width_of_a_time_is_not_recorded() -> None:
+    assert {lasting(f"profile    read 3 rows{seconds:>12.1f} s", {}) for seconds in (0.5, 12.25, 100)} == {
+        "profile    read 3 rows SECONDS s"
+    }
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
