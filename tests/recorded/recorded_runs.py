@@ -28,7 +28,7 @@ DISJOINT: dict[str, Any] = {"name": "closeness_tree", "effort": "fast", "overlap
 MONDRIAN: dict[str, Any] = {"name": "t_mondrian"}
 INCOGNITO: dict[str, Any] = {"name": "t_incognito"}
 APART = {"column": "patient", "rows": "apart"}
-NARROW: dict[str, Any] = {"age": {"type": "numeric", "coarsest": 5}, "sex": {}}
+NARROW: dict[str, Any] = {"age": {"type": "numeric", "coarsest": 4}, "sex": {}}
 NARROW_PLACES: dict[str, Any] = {
     "age": {"type": "numeric", "coarsest": 30},
     "sex": {},
@@ -201,7 +201,7 @@ OF_REQUIREMENTS = {
     "places": run(TREE, AGE, {"pay": {"distance": "ordered", "t": "0.25", "domain": {"equal_width": 6}}}),
 }
 OF_PRIVACY = {
-    "suppressing": run(TREE, NARROW, EQUAL, privacy=OF_INPUT),
+    "suppressing": run(TREE, NARROW, {"disease": {"t": "0.25"}}, privacy=OF_INPUT),
     "population-table": run(
         {},
         AGE,
