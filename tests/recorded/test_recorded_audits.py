@@ -16,6 +16,8 @@ from strategies import CITIES
 import tclose_spark
 
 RECORDED = Path(__file__).with_name("audits")
+OF_ONE_ENGINE = {"raw"}
+"""Audits that depend on the order of rows: `one_to_one` takes any of several assignments that cost the same."""
 
 
 def made(value: Any) -> Any:
@@ -43,7 +45,7 @@ def test_an_audit_is_as_recorded(name: str, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.on_spark
-@pytest.mark.parametrize("name", AUDITS)
+@pytest.mark.parametrize("name", [name for name in AUDITS if name not in OF_ONE_ENGINE])
 def test_spark_audits_as_recorded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     require_same(RECORDED / f"{name}.txt", audited(name, tmp_path, "spark"))
