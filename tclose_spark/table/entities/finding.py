@@ -136,7 +136,7 @@ class _Table:
         individual = self._of(INDIVIDUAL, found.constant)
         sexes = self._of(SEX, self._compared(found))
         described = [self._concept(place) for place in found.columns if self._is_described(place)]
-        if (described and not sexes) or {"age", "survey weight"} & {*described}:
+        if (described and not sexes) or {"age", "place", "survey weight"} & {*described}:
             return False
         if sexes and not self._of(SEX, found.constant):
             return False
