@@ -298,7 +298,7 @@ def test_the_job_takes_the_options_of_an_audit(
         ),
         ({"distance: equal": "distance: eqal"}, "found 'eqal'; expected .*; did you mean 'equal'?"),
         ({"path: people.csv": "path: peple.csv"}, "peple.csv does not exist; did you mean 'people.csv'?"),
-        ({"path: people.csv": "path: folder/x"}, "x does not exist$"),
+        ({"path: people.csv": "path: folder/x.csv"}, "x.csv does not exist$"),
     ],
 )
 def test_a_slip_is_answered_by_what_was_meant(
