@@ -205,7 +205,8 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
         quasi=(), sensitive=(domain,), rows=10, repeated=(), people=None, rounded_away=0, far=()
     )
     spec: Any = SimpleNamespace(
-        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None), release=ReleaseForm()
+        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None, person=None),
+        release=ReleaseForm(),
     )
     assert ["nearly unique" in line for line in profile_warnings(profile, spec)] == [True] * warned
 

@@ -309,14 +309,15 @@ def test_a_class_of_k_rows_may_hold_fewer_than_k_people(twice: Finished) -> None
     assert min(map(len, people.values())) < k["achieved"]
 
 
-@promises("The profile, the certificate and `tclose suggest` warn")
-def test_the_profile_warns_where_a_column_that_looks_like_an_identifier_repeats(
-    twice: Finished, several: Finished
-) -> None:
-    warned, other = (
-        json.loads((each.output / "internal/run.json").read_text())["stages"]["profile"]["warnings"]
-        for each in (twice, several)
-    )
+@promises(
+    "A note says which column groups rows like people.",
+    "A note above the verdict says which column groups rows like people.",
+)
+def test_the_profile_notes_which_column_groups_rows_like_people(twice: Finished, several: Finished) -> None:
+    profiles = [
+        json.loads((each.output / "internal/run.json").read_text())["stages"]["profile"] for each in (twice, several)
+    ]
+    warned, other = ([*each["subjects"]["internal"], *each["warnings"]] for each in profiles)
     assert any("patient_id" in line for line in warned)
     assert not any("person_id" in line for line in other)
 
