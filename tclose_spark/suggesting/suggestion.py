@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tclose_spark.errors import ConfigurationError
+from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.loading import URI
 from tclose_spark.runfile.spec import Input
@@ -26,10 +26,11 @@ from tclose_spark.suggesting.choosing import (
     without_copies,
 )
 from tclose_spark.suggesting.facts import TableFacts
-from tclose_spark.suggesting.judging import suggest_role
-from tclose_spark.suggesting.tables_of_counts import require_people
+from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
+from tclose_spark.table.entities.cells import counted_cells, is_named_count
+from tclose_spark.table.entities.finding import FEWEST_COUNTS
 
 SAMPLE = 100_000
 
@@ -113,6 +114,20 @@ def require_valid(k: int | None, t: str) -> None:
         raise ConfigurationError(f"--t {t}: expected a number from 0 to 1, or measure") from None
     if k is not None and k < 2:
         raise ConfigurationError(f"--k {k}: expected at least 2")
+
+
+def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> None:
+    """Raises InputError if rows are cells of a table of counts."""
+    named = [one for one in columns if is_named_count(one.name)]
+    whole = [one.facts for one in named if one.facts.is_number and not one.facts.fractions]
+    counts = [facts.name for facts in whole if facts.distinct >= FEWEST_COUNTS]
+    able = [one for one in columns if one.role != "direct" and one.name not in counts and not one.facts.fractions]
+    found = counted_cells(counts, {one.name: gathered.codes[one.name] for one in able})
+    if found is not None:
+        raise InputError(
+            f"input.path: a table of counts ({found.count!r}, by {len(found.dimensions)} columns whose combinations "
+            "occur once), not of people; its small cells need a tool for tabular data, such as tau-Argus"
+        )
 
 
 def suggestion_from_facts(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tclose_spark.measures.disclosure.rare_cells import rare_cells
-from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.arrays import IntArray, tuple_codes
 
 MOST_PAIRED = 16  # columns whose pairs are all examined
 LARGEST = 4  # columns of a set that grows from a pair
@@ -43,7 +43,7 @@ def unique_share(columns: Iterable[IntArray]) -> float:
     >>> unique_share([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0])])
     0.5
     """
-    codes = tuples(columns)
+    codes = tuple_codes(columns)
     return float((np.unique(codes, return_counts=True)[1] == 1).sum() / len(codes)) if len(codes) else 0.0
 
 
@@ -60,17 +60,9 @@ def explained_share(of: IntArray, by: Sequence[IntArray]) -> float:
 
 def _entropy(columns: Iterable[IntArray]) -> float:
     """In bits, of tuples of codes."""
-    counts = np.unique(tuples(columns), return_counts=True)[1]
+    counts = np.unique(tuple_codes(columns), return_counts=True)[1]
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
-
-
-def tuples(columns: Iterable[IntArray]) -> IntArray:
-    """A number for each tuple of codes."""
-    codes = np.zeros(0, dtype=np.int64)
-    for column in columns:
-        codes = column if not len(codes) else np.unique(codes * (column.max() + 1) + column, return_inverse=True)[1]
-    return codes
 
 
 def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
@@ -81,7 +73,7 @@ def changing_share(of: Sequence[IntArray], person: IntArray) -> float:
     """
     rows = np.bincount(person)
     several = rows > 1
-    kinds = np.bincount(np.unique(np.stack([person, tuples(of)]), axis=1)[0], minlength=len(rows))
+    kinds = np.bincount(np.unique(np.stack([person, tuple_codes(of)]), axis=1)[0], minlength=len(rows))
     return float((kinds[several] > 1).mean()) if several.any() else 0.0
 
 

@@ -68,3 +68,19 @@ def in_order(numbers: IntArray) -> IntArray:
     keys = (numbers.astype(np.int64) << bits) | np.arange(len(numbers))
     keys.sort()
     return keys & ((1 << bits) - 1)
+
+
+def tuple_codes(columns: Iterable[IntArray]) -> IntArray:
+    """A number for each row's tuple of codes from 0, shape (rows,); empty without columns.
+
+    >>> tuple_codes([np.array([0, 0, 1]), np.array([5, 5, 5])]).tolist()
+    [0, 0, 1]
+    """
+    codes = np.zeros(0, dtype=np.int64)
+    for column in columns:
+        if not len(codes):
+            codes = column
+            continue
+        pairs = codes * (column.max() + 1) + column
+        codes = np.unique(pairs, return_inverse=True)[1]
+    return codes

@@ -171,7 +171,9 @@ def test_figures_of_releases(raw: list[Any], shift: int, factor: int, size: int)
         plan: Any = Fixed(np.arange(len(raw)) // size)
         made = apply_plan(plan, problem.attributes, rows, problem.spec)
         nobody = rows.take(np.zeros(0, dtype=np.int64))
-        linked = LinkedRows(rows=made.rows, labels=made.labels, suppressed=nobody, whole=len(raw))
+        order = np.argsort(made.rows.hash)  # queries are drawn from rows in their order, which is that of label texts
+        labels = [column.take(pa.array(order)) for column in made.labels]
+        linked = LinkedRows(rows=made.rows.take(order), labels=labels, suppressed=nobody, whole=len(raw))
         frequencies = LocalRows(rows, len(raw)).frequencies
         found = measure_raw_versus_released(linked, problem.profile, problem.attributes, problem.spec, frequencies)
         classes = PublishedClasses.of(made, problem.spec)

@@ -355,6 +355,10 @@ def test_they_share_the_definitions() -> None:
         "table.columns.patterns",
         "table.columns.weights",  # how weights are read
         "table.dictionaries",
+        "table.entities.cells",  # of the profile, which has notes on whom rows are about
+        "table.entities.finding",
+        "table.entities.grouping",
+        "table.entities.whole_values",
         "table.far_numbers",  # of the profile, whose loss is warned of
         "table.hierarchies",  # a package of the next two
         "table.hierarchies.builders",

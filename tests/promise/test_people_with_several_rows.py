@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from deltalake import write_deltalake
 from oracle.people import judge_people
 from people import read
 from promise_page import promises
@@ -24,7 +23,10 @@ from stays import QUASI, SENSITIVE, stays
 
 from tclose_spark import pipeline
 from tclose_spark.checks.classes import people as judged_people
+from tclose_spark.engine.tables import of_arrow, write_delta
 from tclose_spark.errors import GuaranteeError, InputError
+from tclose_spark.io.input.arrow_frames import as_arrow, readable
+from tclose_spark.io.local_session import LocalSession
 from tclose_spark.runfile.loading import load_spec
 from tclose_spark.table.row_hash import RowHash
 
@@ -197,9 +199,9 @@ def test_people_of_other_rows_are_found(
     pipeline.plan(run)
     pipeline.anonymize(run)
     place = run.staging.path("people")
-    damaged = pa.Table.from_pandas(DAMAGES[damage](read(Path(place))), preserve_index=False).replace_schema_metadata()
+    damaged, _ = readable(as_arrow(DAMAGES[damage](read(Path(place)))))
     shutil.rmtree(place)
-    write_deltalake(place, damaged)
+    write_delta(of_arrow(LocalSession(), damaged), place)
     with pytest.raises(GuaranteeError, match="internal/people"):
         pipeline.verify(run)
 

@@ -24,6 +24,7 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.release_form import ReleaseForm
 from tclose_spark.stages.warnings import profile_warnings
 from tclose_spark.table.domains import sensitive_domain
+from tclose_spark.table.entities.finding import Subjects
 
 ROWS, K = 48, 6
 CLASS = [i // K for i in range(ROWS)]
@@ -202,7 +203,7 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
     counts = Counter(str(i % distinct) for i in range(10))
     domain = sensitive_domain("income", counts, settings, None, True)
     profile: Any = SimpleNamespace(
-        quasi=(), sensitive=(domain,), rows=10, repeated=(), people=None, rounded_away=0, far=()
+        quasi=(), sensitive=(domain,), rows=10, subjects=Subjects(), repeated=(), people=None, rounded_away=0, far=()
     )
     spec: Any = SimpleNamespace(
         attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None, person=None),

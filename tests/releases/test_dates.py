@@ -260,7 +260,7 @@ def test_a_text_has_the_declared_form_or_none(text: str, days: int | None) -> No
     [
         ("%d %B %Y", "%B is none"),
         ("%d.%m.%y", "%y is none"),
-        ("%d.%m", "year, month and day"),
+        ("%d.%m", "year and month"),
         ("%Y-%m-%", "%"),
         ("", "year"),
     ],

@@ -19,8 +19,7 @@ from tclose_spark.errors import InputError
 from tclose_spark.suggesting.codes import codes_of_column
 from tclose_spark.suggesting.judging import suggest_role
 from tclose_spark.suggesting.settings import quasi_identifier_settings, sensitive_settings
-from tclose_spark.suggesting.suggestion import Suggestion
-from tclose_spark.suggesting.tables_of_counts import require_people
+from tclose_spark.suggesting.suggestion import Suggestion, require_people
 from tclose_spark.table.column_names.hints import hint_of
 from tclose_spark.table.columns.patterns import count_dates, forms_of
 from tclose_spark.table.ranges import interval_or_none

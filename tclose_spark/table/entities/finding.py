@@ -14,8 +14,9 @@ import numpy as np
 
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import Hint
+from tclose_spark.table.entities.cells import CountedCells, counted_cells, is_named_count
 from tclose_spark.table.entities.grouping import Grouping, agreement_by_chance, groupings, pair_groupings
-from tclose_spark.table.entities.whole_values import WholeValues
+from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
 INDIVIDUAL = frozenset(["sex", "age", "education", "marital status", "what is seen"])
 """Concepts of columns that are constant within a person, and not within a household. Age may change over time."""
@@ -36,6 +37,7 @@ TOO_EQUAL = 0.25  # of the expected differences between times, below which the s
 FEWEST_FREE = 20  # degrees of freedom from which differences between times are judged
 TOO_OFTEN = 10  # times as many equal rows as by chance
 MOSTLY = 0.5  # share of rows in groups, from which combinations recur
+FEWEST_COUNTS = 3  # different values of a column that counts
 
 Kind = Literal["person", "household"]
 
@@ -73,12 +75,14 @@ class Subjects:
     """Whom the rows of a table are about.
 
     entities: persons first, the likeliest of each kind first. unnamed: only if no entity is a person.
-    refuted: columns within whose values people differ, so that they identify no person.
+    refuted: columns within whose values people differ, so that they identify no person. cells: what shows that rows
+    are cells of a table of counts.
     """
 
     entities: tuple[Entity, ...] = ()
     unnamed: UnnamedPersons | None = None
     refuted: tuple[str, ...] = ()
+    cells: CountedCells | None = None
 
     @property
     def pairs(self) -> tuple[Entity, ...]:
@@ -116,6 +120,7 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
         entities=tuple(entities),
         unnamed=None if persons else table.unnamed(),
         refuted=tuple(names[one.columns[0]] for one in compared if one not in persons and table.is_refuted(one)),
+        cells=table.cells(),
     )
 
 
@@ -193,6 +198,24 @@ class _Table:
         for one in sorted(found, key=self.likeliest)[:MOST_HOUSEHOLDS]:
             pairs = pair_groupings(self.sample, one.columns[0], unknown)
             yield from (pair for pair in pairs if self.is_person(pair))
+
+    def cells(self) -> CountedCells | None:
+        """What shows that rows are cells of a table of counts; None if they are not."""
+        named = [place for place, name in enumerate(self.names) if is_named_count(name)]
+        counts = [self.names[place] for place in named if self._values(place) >= FEWEST_COUNTS]
+        if not counts:
+            return None
+        others = {
+            name: self.sample.codes(place) - MISSING
+            for place, name in enumerate(self.names)
+            if place not in named and not self._is_direct(place) and not self.sample.is_measured(place)
+        }
+        return counted_cells(counts, others)
+
+    def _is_direct(self, place: int) -> bool:
+        """Whether the name says that the column identifies people."""
+        concept = self.hints[place].concept
+        return concept is not None and concept.role == "direct"
 
     def unnamed(self) -> UnnamedPersons | None:
         """Rows that look like those of persons without an identifier; None if they do not, or the sample is no whole

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.entities.whole_values import MEASURED, MISSING, WholeValues
+from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
 FEWEST_VALUES = 20  # of a column that groups rows; fewer are places, classes or answers
 MOST_ROWS = 60  # of a value on average; a place or a firm has more
@@ -19,7 +19,6 @@ MOST_BY_CHANCE = 0.95  # chance of agreement above which a column is nearly cons
 CONSTANT = 0.9  # lift from which a column is constant within the values of another
 SPELLING = 0.5  # reverse agreement from which a column is another spelling of the grouping column
 UNLIKELY = 4.0  # standard deviations above chance
-MOSTLY = 0.5  # share of values that look measured, above which a column is a measurement
 SEED = 2026
 
 Pairs = tuple[IntArray, IntArray]
@@ -111,7 +110,7 @@ def groupings(sample: WholeValues) -> Iterator[Grouping]:
     """How each column groups rows, of those that may be keys. sample: of a whole table, reduced."""
     table = _Codes.of(sample)
     for place in range(len(table.columns)):
-        if not table.is_measured(place):
+        if not sample.is_measured(place):
             found = table.grouping((place,), np.where(sample.whole(place), table.columns[place], MISSING))
             if found is not None:
                 yield found
@@ -126,7 +125,7 @@ def pair_groupings(sample: WholeValues, first: int, seconds: Iterable[int]) -> I
     for second in seconds:
         of_second = table.columns[second]
         width = int(of_second.max(initial=0)) + 1
-        if second == first or not 1 < width <= MOST_MEMBERS or table.is_measured(second):
+        if second == first or not 1 < width <= MOST_MEMBERS or sample.is_measured(second):
             continue
         pair = np.where((of_first >= 0) & (of_second >= 0), of_first * width + of_second, MISSING)
         found = table.grouping((first, second), np.unique(pair, return_inverse=True)[1] - int((pair < 0).any()))
@@ -169,11 +168,6 @@ class _Codes:
         rows, columns = sample.hashes.shape
         shuffled = np.random.default_rng(SEED).permutation(rows)
         return _Codes(sample=sample, columns=tuple(map(sample.codes, range(columns))), shuffled=shuffled)
-
-    def is_measured(self, place: int) -> bool:
-        """Whether most different values of a column look measured."""
-        values = np.unique(self.sample.hashes[:, place])
-        return bool(np.count_nonzero(values & MEASURED) > MOSTLY * len(values))
 
     def grouping(self, places: tuple[int, ...], group: IntArray) -> Grouping | None:
         """How columns group rows; None if they have too few values, or too many rows of a value.

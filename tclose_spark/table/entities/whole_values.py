@@ -37,6 +37,7 @@ Hashes = NDArray[np.uint64]
 MEASURED = np.uint64(1)
 LEAST = np.uint64(2)  # of the hash of a value
 NEVER = np.uint64((1 << BITS) - 1)  # above the hashes that may draw a row
+MOSTLY = 0.5  # share of values that look measured, above which a column is a measurement
 MISSING = -1  # among codes
 WORD = 8  # bytes of a text that are hashed at once
 ODD, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(BITS // 2)
@@ -214,6 +215,11 @@ class WholeValues:
         values, codes = np.unique(self.hashes[:, column], return_inverse=True)
         has_missing = len(values) > 0 and values[0] == 0
         return codes.astype(np.int64) - int(has_missing)
+
+    def is_measured(self, column: int) -> bool:
+        """Whether most different values of a column look measured."""
+        values = np.unique(self.hashes[:, column])
+        return bool(np.count_nonzero(values & MEASURED) > MOSTLY * len(values))
 
     def reduced(self) -> WholeValues:
         """The sample at the lowest level at which it has at most MOST_ROWS rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from tclose_spark.table.entities.cells import CountedCells
 from tclose_spark.table.entities.finding import Entity, Subjects, UnnamedPersons
 
 UNPUBLISHED = "a column that is not published"
@@ -37,7 +38,12 @@ class SubjectsWords:
     named: Collection[str] | None = None
 
     def notes(self, subjects: Subjects, household_known: bool = False) -> Iterator[str]:
-        """The notes on the likeliest person and household. household_known: whether households are counted."""
+        """The notes on a table of counts, and on the likeliest person and household.
+
+        household_known: whether households are counted.
+        """
+        if subjects.cells is not None:
+            yield self._on_cells(subjects.cells)
         person, household = subjects.first("person"), subjects.first("household")
         if person is not None:
             yield self.on_person(person)
@@ -50,6 +56,13 @@ class SubjectsWords:
         """The note on a column that groups rows like persons."""
         groups = "group" if len(found.columns) > 1 else "groups"
         return f"{COUNTED}, and {self._columns(found)} {groups} them: {self._figures(found)}; {self._consequence()}"
+
+    def _on_cells(self, found: CountedCells) -> str:
+        count = repr(found.count) if self._may_name(found.count) else UNPUBLISHED
+        return (
+            f"rows look like cells of a table of counts ({count} counts, and each combination of "
+            f"{self._listed(found.dimensions)} occurs once); then k counts cells, not people"
+        )
 
     def _on_household(self, found: Entity) -> str:
         note = f"{self._columns(found)} groups rows like the members of households: {self._figures(found)}"

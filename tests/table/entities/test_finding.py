@@ -1,5 +1,7 @@
 """Persons and households are found from the data, whatever their columns are called."""
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -170,3 +172,28 @@ def test_single_persons_do_not_look_like_groups(seed):
     columns["year"] = rng.integers(2001, 2008, 3_000)
     found = subjects(columns)
     assert (found.entities, found.unnamed) == ((), None)
+
+
+def cells(count: str, numbers: list[int], **dimensions: list[object]) -> dict[str, object]:
+    """A table of counts: a row for each combination of its dimensions."""
+    rows = list(product(*dimensions.values()))
+    columns = dict(zip(dimensions, map(list, zip(*rows, strict=True)), strict=True))
+    return {**columns, count: [numbers[i % len(numbers)] for i in range(len(rows))]}
+
+
+@pytest.mark.parametrize("count", ["deaths", "n", "population", "Anzahl", "cases_total"])
+def test_the_cells_of_a_table_of_counts_are_found(count):
+    columns = cells(
+        count, [7, 0, 31, 5, 2], area=[*"abcdefgh"], sex=["m", "f"], cause=[*"xyz"], year=[2019, 2020, 2021]
+    )
+    found = subjects(columns).cells
+    assert found is not None
+    assert (found.count, found.dimensions) == (count, ("area", "sex", "cause", "year"))
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1_000))
+def test_people_with_a_count_are_no_cells(seed):
+    rng = np.random.default_rng(seed)
+    columns = persons(rng, "subject", people=400, each=1)
+    assert subjects({**columns, "visits": rng.integers(0, 9, 400)}).cells is None
