@@ -51,9 +51,11 @@ def arrow_schema(table: DataFrame) -> pa.Schema:
         metadata = {}
         if UNREADABLE in field.metadata:
             metadata[UNREADABLE.encode()] = field.metadata[UNREADABLE].encode()
-        kind = pa.null() if isinstance(field.dataType, UNSUPPORTED) else _arrow_type(field.dataType)
+        left_behind = field.metadata.get(TYPE.decode())
+        is_unsupported = left_behind is not None or isinstance(field.dataType, UNSUPPORTED)
+        kind = pa.null() if is_unsupported else _arrow_type(field.dataType)
         if pa.types.is_null(kind):
-            metadata[TYPE] = field.metadata.get(TYPE.decode(), field.dataType.simpleString()).encode()
+            metadata[TYPE] = (left_behind or field.dataType.simpleString()).encode()
         fields.append(pa.field(field.name, kind, metadata=metadata or None))
     return pa.schema(fields)
 
