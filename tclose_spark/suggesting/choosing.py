@@ -23,6 +23,7 @@ NEIGHBOURS, CLEARLY = 4, 1.0  # columns beside an unknown one, and the sum of in
 MOST_GUESSED = 4  # quasi-identifiers where none is known
 MOST_ANSWERS = 10  # values of a column that may be one of many answers
 LEAST_ALIKE, LEAST_TWOFOLD = 5, 10  # columns of a group: numbered ones, and others of two values
+LEAST_AGAIN = 20  # rows with a value of another row, without which any two columns follow from each other
 NUMBERED = re.compile(r"(.*?[^0-9])?[0-9]+[a-z]?")
 
 
@@ -120,7 +121,8 @@ def _guess(quasi: Sequence[SuggestedColumn], unknown: Sequence[SuggestedColumn])
     """A column that may be the sensitive attribute where none is known: a measurement, or work or ethnicity beside
     other quasi-identifiers; None if there is none. It is never a column that may identify someone.
     """
-    measured = [one for one in unknown if is_measurement(one.facts) and _is_informative(one)]
+    nameless = [one for one in unknown if one.concept is None and _is_informative(one)]
+    measured = [one for one in nameless if is_measurement(one.facts)]
     either = [one for one in quasi if one.concept is not None and one.concept.either and _is_informative(one)]
     candidates = [*sorted(measured, key=lambda one: -one.facts.entropy), *(either[-1:] if len(quasi) > 1 else [])]
     return next(iter(candidates), None)
@@ -156,7 +158,8 @@ def without_copies(columns: Sequence[SuggestedColumn], codes: Mapping[str, IntAr
     """
     by_values: dict[int, list[SuggestedColumn]] = {}
     for one in sorted(columns, key=lambda one: len(one.name)):
-        if one.role in ("quasi", "sensitive", "open") and one.facts.distinct > MOST_ANSWERS:
+        again = one.facts.present - one.facts.distinct
+        if one.role in ("quasi", "sensitive", "open") and one.facts.distinct > MOST_ANSWERS and again >= LEAST_AGAIN:
             by_values.setdefault(one.facts.distinct, []).append(one)
     copies: dict[str, str] = {}
     for alike in by_values.values():

@@ -134,7 +134,7 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     said = f"{about}{facts.uniqueness:.0%} of its values are different"
     known = (hint.quantity or (hint.concept is not None and hint.concept.name in MEASURABLE)) and not hint.numbers
     measured = known and (_are_mostly_numbers(facts) or facts.is_date)  # a salary, a duration
-    if not hint.numbers and facts.are_all_numbers and 2 * facts.fractions > facts.distinct:
+    if not hint.numbers and has_fractions(facts):
         return ""  # keys are whole numbers; a measurement without a known name is left out
     if not hint.numbers and facts.measures >= MEASURED * max(1, facts.present):
         return ""
@@ -154,13 +154,18 @@ def _are_mostly_numbers(facts: ColumnFacts) -> bool:
     return are_numbers or bool(facts.codes.labels) or facts.amounts >= MEASURED * max(1, facts.present)
 
 
+def has_fractions(facts: ColumnFacts) -> bool:
+    """Whether most values are numbers with fractions, as those of no key are."""
+    return facts.are_all_numbers and 2 * facts.fractions > facts.distinct
+
+
 def is_measurement(facts: ColumnFacts) -> bool:
     """Whether its values are measured, by their form: numbers with fractions, or whole numbers of different lengths
     most of which several rows have. Keys of people have one length, or are different.
     """
     if facts.entity is not None or not facts.are_all_numbers or facts.coded or facts.whole.distinct <= MOST_VALUES:
         return False
-    return 2 * facts.fractions > facts.distinct or (facts.uniqueness < NEARLY_UNIQUE and facts.lengths > 1)
+    return has_fractions(facts) or (facts.uniqueness < NEARLY_UNIQUE and facts.lengths > 1)
 
 
 def _says_nothing(facts: ColumnFacts, hint: Hint) -> bool:

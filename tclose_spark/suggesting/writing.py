@@ -17,7 +17,7 @@ from tclose_spark.runfile.suggested import COMPARED
 from tclose_spark.stages.warnings import FEW_PUBLISHED, repetition_warning
 from tclose_spark.suggesting.choosing import ChosenRoles
 from tclose_spark.suggesting.facts import K, least_k
-from tclose_spark.suggesting.judging import SuggestedColumn
+from tclose_spark.suggesting.judging import SuggestedColumn, has_fractions
 from tclose_spark.suggesting.settings import (
     ColumnSettings,
     no_settings,
@@ -35,7 +35,7 @@ WIDTH = 116
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 MOST_PAIRS = 3  # pairs whose share of unique rows is reported
 PROPOSAL = "# This proposal. Leave it as it is: the internal report of a release lists what was changed after it.\n"
-MOST_ROWS = 20  # of a person on average, above which an identifier may be that of something else
+MOST_ROWS = 20  # of a person on average, above which a name alone may be that of something else
 MOST_CHANGING = 0.1  # share of people whose quasi-identifiers change, above which one label for all their rows is wide
 ONE_PERSON_EACH = 0.999  # different values a row of an identifier of persons that does not repeat
 MORE_THAN_ONE, MOST_MEMBERS = 1.05, 8  # rows of a household on average
@@ -85,10 +85,13 @@ class Draft:
         """The direct identifier by which the run file counts people, if one repeats as that of a person may."""
         entity = self.subjects.first("person")
         direct = [one.name for one in self.choice.direct]
-        people = [one for one in self.repeated if one.column in direct and one.rows <= MOST_ROWS * one.values]
-        return max(
-            people, key=lambda one: (entity is not None and (one.column,) == entity.columns, one.values), default=None
-        )
+        found = () if entity is None else entity.columns
+        people = [
+            one
+            for one in self.repeated
+            if one.column in direct and ((one.column,) == found or one.rows <= MOST_ROWS * one.values)
+        ]
+        return max(people, key=lambda one: ((one.column,) == found, one.values), default=None)
 
     @property
     def household(self) -> Repetition | None:
@@ -237,7 +240,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
         facts, least = one.facts, least_uniqueness(one.name)
         if facts.entity is not None and facts.entity.kind == "person":
             least = 0.0
-        elif numbered or (facts.refuted and least != 0.0):
+        elif numbered or has_fractions(facts) or (facts.refuted and least != 0.0):
             continue
         rows, values = facts.whole.present, facts.whole.distinct
         if least is not None and least * rows <= values < rows * (1 if exact else ONE_EACH):

@@ -7,11 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.suggesting.facts import ColumnFacts, TableFacts, WholeCounts, facts_of
+from tclose_spark.suggesting.facts import ColumnFacts, Kind, TableFacts, WholeCounts, facts_of
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.columns.patterns import ISO_DATE, ISO_TIME, count_dates
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+
+
+KINDS: dict[type, Kind] = {str: "text", float: "decimal"}
+TYPES = {"text": pa.string(), "decimal": pa.float64(), "integer": pa.int64()}
 
 
 def is_number(value: Any) -> bool:
@@ -23,7 +27,7 @@ def is_number(value: Any) -> bool:
 def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
     """The facts of a table's column of which the sample is all rows."""
     present = [value for value in values if value is not None]
-    kind = "text" if any(isinstance(value, str) for value in present) else "integer"
+    kind = next((kind for of, kind in KINDS.items() if any(isinstance(value, of) for value in present)), "integer")
     whole = WholeCounts(
         rows=len(values),
         missing=len(values) - len(present),
@@ -35,7 +39,7 @@ def facts(name: str, values: Sequence[Any], unusable: str = "") -> ColumnFacts:
         formatted=count_dates(pa.array(map(str, present), pa.string()), pa.array([1] * len(present), pa.int64())),
         iso_times=sum(bool(re.fullmatch(ISO_TIME, str(value))) for value in present),
     )
-    return facts_of(name, kind, pa.array(values, pa.string() if kind == "text" else pa.int64()), whole, unusable)
+    return facts_of(name, kind, pa.array(values, TYPES[kind]), whole, unusable)
 
 
 def gathered(table: pa.Table) -> TableFacts:
