@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from tclose_spark import errors
+from tclose_spark.runfile import combinations
 
 HEADINGS: Mapping[int, str] = {
     1: "Exit code 1: a requirement does not hold",
@@ -27,7 +29,24 @@ def messages(package: Path) -> dict[int, list[str]]:
         for name, text in _raised(ast.parse(file.read_text())):
             if name in CODES and (name != "ValueError" or file.parent.name == "runfile"):
                 found[CODES[name]].add(text)
+    found[2] |= {*_of_combinations()}
     return {code: sorted(texts, key=str.casefold) for code, texts in found.items()}
+
+
+def _of_combinations() -> Iterator[str]:
+    """The texts of the rules on keys that do not go together."""
+    tables = [rules for name, rules in vars(combinations).items() if name.startswith("OF_")]
+    for rule in chain(*tables):
+        keys = ", ".join(rule.keys)
+        match rule:
+            case combinations.Exclusion():
+                yield f"{keys}: {rule.text(combinations.either(rule.others))}"
+            case combinations.OneOf():
+                yield rule.text()
+            case combinations.Need():
+                yield f"{keys}: {rule.text()}"
+            case combinations.Listed():
+                yield f"{keys}: {rule.text('<column>')}"
 
 
 def _raised(tree: ast.AST) -> Iterator[tuple[str, str]]:

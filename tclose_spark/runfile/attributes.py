@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,16 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from tclose_spark.runfile.brought import find_requirement, modules, read_brought, write_brought
-from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, one_of, places_of_missing
+from tclose_spark.runfile.combinations import (
+    NESTED,
+    OF_ATTRIBUTES,
+    OF_BINS,
+    OF_PLACES,
+    OF_QUASI_IDENTIFIER,
+    OF_SENSITIVE_ATTRIBUTE,
+    ORDERED,
+)
+from tclose_spark.runfile.distances import DEFAULT, DISTANCES, DistanceKind, known_distance, places_of_missing
 from tclose_spark.runfile.hierarchies import HierarchyBuilder, HierarchySource
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.people import HouseholdColumn, PersonColumn, WeightColumn
@@ -36,7 +45,7 @@ from tclose_spark.runfile.quantities import (
     parse_moment,
     parse_number,
 )
-from tclose_spark.runfile.section import Exact, Section, also, as_tuple, exact_number, number_schema
+from tclose_spark.runfile.section import Exact, Section, above_zero, also, as_tuple, exact_number, number_schema
 from tclose_spark.runfile.text import NormalForm, normal, value_text
 
 MEASURE = "measure"
@@ -101,6 +110,7 @@ class Text(Section):
 class QuasiIdentifier(Section):
     """A column that, together with others, may identify a person. Lengths of dates and times are in days."""
 
+    keys_together = OF_QUASI_IDENTIFIER
     type: Literal["categorical", "numeric", "date", "timestamp"] = "categorical"
     """Of numeric, date and timestamp columns, classes publish intervals; of categorical ones, values, hierarchy nodes
     or `*`.
@@ -123,7 +133,7 @@ class QuasiIdentifier(Section):
     """
     text: Text | None = None
     """Which spellings are one value."""
-    weight: Exact = Fraction(1)
+    weight: Annotated[Exact, AfterValidator(above_zero)] = Fraction(1)
     """The weight of this column's information loss, relative to the others, when a method chooses."""
     coarsest: Exact | None = Field(None, validation_alias=also("coarsest", "maximum_generalization"))
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
@@ -178,23 +188,9 @@ class QuasiIdentifier(Section):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        if not self.is_numeric and (self.round_to is not None or self.numeric_output != "interval"):
-            raise ValueError("round_to and numeric_output are for type: numeric, date or timestamp without a hierarchy")
-        if (self.is_numeric or self.hierarchy) and self.generalization != "suppress":
-            raise ValueError("generalization is for type: categorical without a hierarchy")
-        if (self.is_numeric or self.reads_numbers or self.calendar) and self.text is not None:
-            raise ValueError("text is for columns of text; expected type: categorical")
-        if self.date_format is not None and self.calendar is None:
-            raise ValueError("date_format is for type: date or timestamp")
-        if isinstance(self.hierarchy, HierarchyBuilder):
-            self._check_builder(self.hierarchy)
-        if self.range is not None and not self.is_numeric:
-            raise ValueError("range is for type: numeric, date or timestamp without a hierarchy")
         self._check_range()
         if self.coarsest is not None:
             self._check_coarsest(self.coarsest)
-        if self.weight <= 0:
-            raise ValueError(f"weight is {self.weight}; expected a number above 0")
         self._check_step()
         return self
 
@@ -214,16 +210,6 @@ class QuasiIdentifier(Section):
         if self.range is not None and limits is not None and limits[0] >= limits[1]:
             raise ValueError(f"range is {', '.join(self.range)}; expected the lowest {what}, then the highest")
 
-    def _check_builder(self, builder: HierarchyBuilder) -> None:
-        if builder.intervals is not None and self.type != "numeric":
-            raise ValueError("hierarchy: intervals are of numbers; expected type: numeric")
-        if builder.prefix is not None and self.type != "categorical":
-            raise ValueError(f"hierarchy: prefix is not for type: {self.type}; expected type: categorical")
-        if builder.dates is not None and self.type == "numeric":
-            raise ValueError(
-                "hierarchy: dates are not for type: numeric; expected type: date, timestamp or categorical"
-            )
-
     def _check_coarsest(self, coarsest: Fraction) -> None:
         if self.is_numeric:
             expected, fits = "the length of an interval, 0 or more (in days, of dates and times)", coarsest >= 0
@@ -239,16 +225,10 @@ class QuasiIdentifier(Section):
             raise ValueError(f"coarsest is {coarsest}; expected {expected}")
 
 
-def _positive(number: Fraction) -> Fraction:
-    if number <= 0:
-        raise ValueError("expected a number above 0")
-    return number
-
-
 class Recursive(Section):
     """Recursive (c, l)-diversity: r_1 < c (r_l + ... + r_m)."""
 
-    c: Annotated[Exact, AfterValidator(_positive)]
+    c: Annotated[Exact, AfterValidator(above_zero)]
     """The factor c."""
     l: Annotated[int, Field(ge=2, le=LARGEST_COUNT)]  # noqa: E741 - the field's name for it
     """The rank l from which values are added up."""
@@ -276,26 +256,25 @@ class Diversity(Section):
     """With frequency f, no value has more than 1/f of a class."""
 
 
+def _ascending(edges: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    if not edges or any(a >= b for a, b in pairwise(edges)):
+        raise ValueError("expected ascending numbers")
+    return edges
+
+
 class Bins(Section):
     """Bins of an ordered attribute, of one of three kinds. Fragmentation cuts between bins only. t still compares the
     values.
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    keys_together = OF_BINS
     equal_width: Annotated[int, Field(ge=1)] | None = None
     """The number of bins of equal width."""
     equal_mass: Annotated[int, Field(ge=1)] | None = None
     """The number of bins with about equally many rows."""
-    edges: Annotated[tuple[Exact, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)] | None = None
+    edges: Annotated[tuple[Exact, ...], BeforeValidator(as_tuple), AfterValidator(_ascending)] | None = None
     """The ends of the bins, in ascending order."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if sum(kind is not None for kind in (self.equal_width, self.equal_mass, self.edges)) != 1:
-            raise ValueError("expected one of equal_width: N, equal_mass: N, edges: [a, b, ..]")
-        if self.edges is not None and (not self.edges or any(a >= b for a, b in pairwise(self.edges))):
-            raise ValueError("edges are not ascending numbers")
-        return self
 
 
 class EvenPlaces(Section):
@@ -304,23 +283,20 @@ class EvenPlaces(Section):
     """
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    keys_together = OF_PLACES
     equal_width: Annotated[int, Field(ge=2, le=MOST_PLACES)] | None = None
     """The number of bins of equal width from the smallest to the largest value. Each is a place. A value on an edge is
     in the bin above.
     """
-    step: Annotated[Exact, AfterValidator(_positive)] | None = None
+    step: Annotated[Exact, AfterValidator(above_zero)] | None = None
     """Places of this width, from the smallest value on."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if (self.equal_width is None) == (self.step is None):
-            raise ValueError("expected one of equal_width: N, step: S")
-        return self
 
 
 class SensitiveAttribute(Section):
     """A column whose distribution in every class must be close to that of the table."""
 
+    keys_together = OF_SENSITIVE_ATTRIBUTE
+    decided_by: ClassVar = {NESTED: "kind.nested", ORDERED: "kind.ordered"}
     distance: Annotated[
         str, BeforeValidator(known_distance), WithJsonSchema({"type": "string", "enum": list(DISTANCES)})
     ] = DEFAULT
@@ -344,7 +320,7 @@ class SensitiveAttribute(Section):
     """
     l: Diversity = Diversity()  # noqa: E741 - the field's name for it
     """The l-diversity that every class must also have."""
-    beta: Annotated[Exact, AfterValidator(_positive), WithJsonSchema(POSITIVE, mode="validation")] | None = None
+    beta: Annotated[Exact, AfterValidator(above_zero), WithJsonSchema(POSITIVE, mode="validation")] | None = None
     """beta-likeness: no value is more than 1 + beta times as frequent in a class as in the table."""
     bins: Bins | None = None
     """For method fragmentation: bins of an ordered attribute."""
@@ -375,22 +351,10 @@ class SensitiveAttribute(Section):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        nested = one_of([name for name, kind in DISTANCES.items() if kind.nested])
-        ordered = one_of([name for name, kind in DISTANCES.items() if kind.ordered])
-        if self.kind.nested != (self.hierarchy is not None):
-            raise ValueError(f"distance: {nested} needs a hierarchy, and only that distance takes one")
         if isinstance(self.order, tuple):
             _require_order(self.order)
-        if not self.kind.ordered and self.order != "value":
-            raise ValueError(f"order is for distance: {ordered}")
         if self.missing not in ("error", *(self.kind.missing or ["uninformative"])):
             raise ValueError(f"missing is {self.missing}; expected {places_of_missing()}")
-        if self.bins is not None and (not self.kind.ordered or self.order != "value"):
-            raise ValueError(f"bins are for distance: {ordered} by value")
-        if self.domain is not None and (self.distance != "ordered" or self.order != "value" or self.bins is not None):
-            raise ValueError("domain is for distance: ordered by value, without bins")
-        if self.domain is not None and self.beta is not None:
-            raise ValueError("beta is of values, and domain makes classes by places; leave out one of them")
         return self
 
     @property
@@ -453,6 +417,7 @@ Columns = Annotated[tuple[str, ...], Field(json_schema_extra=_or_nothing)]
 class Attributes(Section):
     """The role of each column."""
 
+    keys_together = OF_ATTRIBUTES
     direct_identifiers: Columns = ()
     """Columns that name a person. Only the first stage reads them. They are never published."""
     person: PersonColumn | None = None
@@ -531,17 +496,6 @@ class Attributes(Section):
                 raise ValueError(
                     f"the pseudonym of column {column!r} is named {name!r}, as another column is; rename it"
                 )
-        unchanged = (*self.insensitive, *self.sensitive_attributes)
-        for column in self.allow_unique:
-            if column not in unchanged:
-                raise ValueError(
-                    f"allow_unique names {column!r}, which is not in insensitive_attributes or sensitive_attributes"
-                )
-        for column in self.missing_values:
-            if column not in self.insensitive_attributes:
-                raise ValueError(f"missing_values names {column!r}, which is not in insensitive_attributes")
-        if self.rows_are_persons and self.person is not None:
-            raise ValueError("rows_are_persons: true is for a table without person; leave out one of them")
         return self
 
     @property

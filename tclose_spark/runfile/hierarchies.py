@@ -12,11 +12,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from tclose_spark.runfile.combinations import FORMS, OF_HIERARCHY
 from tclose_spark.runfile.section import Exact, Section, as_tuple, number_schema
 from tclose_spark.runfile.text import value_text
 
-FORMS = ("intervals", "prefix", "dates", "order", "groups", "levels", "ranges")
-WITH_OTHER = ("groups", "levels", "ranges")
 DatePart = Literal["hour", "day", "month", "quarter", "half", "year", "decade"]
 DATE_PARTS: tuple[DatePart, ...] = ("hour", "day", "month", "quarter", "half", "year", "decade")
 ROOT = "*"
@@ -97,6 +96,7 @@ RANGES = {"type": "object", "additionalProperties": {"anyOf": [{"type": ["string
 class HierarchyBuilder(Section):
     """A hierarchy to build from the column's values, in one of these forms."""
 
+    keys_together = OF_HIERARCHY
     intervals: Annotated[tuple[Exact, ...], BeforeValidator(_many), one_or_many(number_schema())] | None = None
     """Widths of intervals of numbers, narrowest first, each a multiple of the previous one. Intervals begin at
     multiples of their width.
@@ -165,23 +165,16 @@ class HierarchyBuilder(Section):
         return [name if len(levels) == 1 else f"{name} of level {n}" for n in range(1, len(levels) + 1)]
 
     @model_validator(mode="after")
-    def _one_form(self) -> Self:
-        forms = [form for form in FORMS if getattr(self, form) is not None]
-        if len(forms) != 1:
-            raise ValueError(f"expected the path of a CSV, or one of {', '.join(f'{form}: ..' for form in FORMS)}")
-        if getattr(self, forms[0]) in ((), {}):
-            raise ValueError(f"{forms[0]} is empty; expected at least one")
-        if self.other is not None and forms[0] not in WITH_OTHER:
-            raise ValueError("other is for groups, levels and ranges")
+    def _nested(self) -> Self:
+        if getattr(self, self.form) in ((), {}):
+            raise ValueError(f"{self.form} is empty; expected at least one")
         if self.intervals is not None:
             _check_widths(self.intervals)
-        if isinstance(self.prefix, tuple) and any(a <= b for a, b in pairwise(self.prefix)):
-            raise ValueError(f"prefix is {list(self.prefix)}; expected fewer characters from level to level")
+        if isinstance(self.prefix, tuple):
+            _check_lengths(self.prefix)
         if self.dates is not None:
-            places = [DATE_PARTS.index(part) for part in self.dates]
-            if any(a >= b for a, b in pairwise(places)):
-                raise ValueError(f"dates are {', '.join(self.dates)}; expected coarser parts from level to level")
-        if forms[0] in ("groups", "levels"):
+            _check_parts(self.dates)
+        if self.form in ("groups", "levels"):
             _check_groups(self.grouped, self.other)
         if isinstance(self.ranges, tuple):
             _check_ranges(self.ranges, self.other)
@@ -201,6 +194,19 @@ def _check_widths(widths: Sequence[Fraction]) -> None:
         )
     if any(10**60 % width.denominator for width in widths):
         raise ValueError(f"intervals are {', '.join(map(str, widths))} wide; expected decimal numbers such as 2.5")
+
+
+def _check_lengths(prefix: Sequence[int]) -> None:
+    """Raises ValueError for levels that keep as many characters as a finer one, or more."""
+    if any(coarse >= fine for fine, coarse in pairwise(prefix)):
+        raise ValueError(f"prefix is {[*prefix]}; expected fewer characters from level to level")
+
+
+def _check_parts(dates: Sequence[DatePart]) -> None:
+    """Raises ValueError for levels that are as fine as one below, or finer."""
+    places = [DATE_PARTS.index(part) for part in dates]
+    if any(fine >= coarse for fine, coarse in pairwise(places)):
+        raise ValueError(f"dates are {', '.join(dates)}; expected coarser parts from level to level")
 
 
 def _check_groups(levels: Sequence[Mapping[str, Sequence[str]]], other: str | None) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Any, Self
+from fractions import Fraction
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from tclose_spark.runfile.attributes import MEASURE, Closeness, SensitiveAttribute
-from tclose_spark.runfile.section import Section, as_tuple, number_schema
+from tclose_spark.runfile.section import Section, as_tuple, each_once, number_schema
 
 SHARE = number_schema(exclusiveMinimum=0, maximum=1)["anyOf"]
+
+
+def _some_distance(t: Fraction | None) -> Fraction | None:
+    if t == 0:
+        raise ValueError("expected a number above 0 and at most 1, or measure")
+    return t
 
 
 class JointCloseness(Section):
@@ -18,9 +25,13 @@ class JointCloseness(Section):
     are equally far apart.
     """
 
-    attributes: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2)]
+    attributes: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=2), AfterValidator(each_once)]
     """The sensitive attributes whose values form the tuple."""
-    t: Annotated[Closeness, WithJsonSchema({"anyOf": [*SHARE, {"const": MEASURE}]}, mode="validation")]
+    t: Annotated[
+        Closeness,
+        AfterValidator(_some_distance),
+        WithJsonSchema({"anyOf": [*SHARE, {"const": MEASURE}]}, mode="validation"),
+    ]
     """The largest earth mover's distance of a class's tuples from the table's, above 0 and at most 1, exact as written.
     measure: reports the distance and limits nothing.
     """
@@ -34,14 +45,6 @@ class JointCloseness(Section):
     def as_attribute(self) -> SensitiveAttribute:
         """The settings of the tuple as one sensitive attribute."""
         return SensitiveAttribute(t=self.t) if self.t is not None else SensitiveAttribute()
-
-    @model_validator(mode="after")
-    def _of_several(self) -> Self:
-        if self.t == 0:
-            raise ValueError("t is 0; expected a number above 0 and at most 1, or measure")
-        if len({*self.attributes}) < len(self.attributes):
-            raise ValueError("attributes names a sensitive attribute twice; expected different ones")
-        return self
 
 
 def as_sections(value: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from tclose_spark.runfile.combinations import OF_WEIGHT
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.section import Exact, Section, number_schema
+from tclose_spark.runfile.section import Exact, Section, above_zero, number_schema
 
 Unknown = Literal["drop", "alone"]
 
@@ -41,27 +41,18 @@ class Household(Section):
     """Every class has members of at least this many households. With 1, households are only measured."""
 
 
-def _step(step: Fraction) -> Fraction:
-    if step <= 0:
-        raise ValueError("expected a number above 0")
-    return step
-
-
 class Weight(Section):
     """The column with the number of people whom each row stands for."""
 
+    keys_together = OF_WEIGHT
     column: Annotated[str, Field(min_length=1)]
     """The name of the column. Its values are numbers from 0 to 1,000,000,000."""
     publish: bool = False
     """Publish the column, and check it like an insensitive attribute. If false, no public file has it."""
-    round_to: Annotated[Exact, AfterValidator(_step), WithJsonSchema(number_schema(exclusiveMinimum=0))] | None = None
+    round_to: Annotated[Exact, AfterValidator(above_zero), WithJsonSchema(number_schema(exclusiveMinimum=0))] | None = (
+        None
+    )
     """Published weights are rounded to the nearest multiple of this, and between two to the even one."""
-
-    @model_validator(mode="after")
-    def _rounded_if_published(self) -> Self:
-        if self.round_to is not None and not self.publish:
-            raise ValueError("round_to is for a published weight; expected publish: true, or no round_to")
-        return self
 
 
 def _settings(value: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema
 
+from tclose_spark.runfile.combinations import OF_POPULATION, RISK_FIGURES
 from tclose_spark.runfile.section import Exact, Section, number_schema
 
 THRESHOLD = Fraction(9, 100)
@@ -21,7 +22,6 @@ RISKS = {
     "household": "the risk of households",
 }
 """The kinds of risk, with their names."""
-FIGURES = ("maximum", "mean", "share")
 
 
 def _share(share: Fraction) -> Fraction:
@@ -42,6 +42,7 @@ Share = Annotated[Exact, AfterValidator(_share), WithJsonSchema(number_schema(mi
 class Population(Section):
     """The population, in one of three ways."""
 
+    keys_together = OF_POPULATION
     fraction: (
         Annotated[Exact, AfterValidator(_fraction), WithJsonSchema(number_schema(exclusiveMinimum=0, maximum=1))] | None
     ) = None
@@ -54,14 +55,6 @@ class Population(Section):
     """
     format: Literal["csv", "parquet", "delta", "table"] | None = None
     """The format of the table, if its path does not name it."""
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        if sum(one is not None for one in (self.fraction, self.weight, self.table)) != 1:
-            raise ValueError("expected one of fraction, weight and table")
-        if self.format is not None and self.table is None:
-            raise ValueError("format is that of a table; leave it out")
-        return self
 
     @property
     def is_estimated(self) -> bool:
@@ -103,7 +96,7 @@ class RiskLimits(Section):
     def required(self) -> Iterator[tuple[str, str, Fraction]]:
         """Each (kind of risk, figure, limit) that is required."""
         for adversary in RISKS:
-            for figure in FIGURES:
+            for figure in RISK_FIGURES:
                 limit = getattr(getattr(self, adversary), figure, None)
                 if limit is not None:
                     yield adversary, figure, limit

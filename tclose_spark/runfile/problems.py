@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from tclose_spark.runfile.combinations import REFUSED
 from tclose_spark.runfile.text import meant
 
 INSIDE_TYPES = (
@@ -72,6 +73,9 @@ def _problem(problem: Mapping[str, Any], known_keys: Collection[str], method: st
     if kind == "invalid_key":
         found = written(problem["input"])
         return key, f"found the key {found}; expected a text (write 0.2 with a point: a comma ends a value)", ""
+    if kind == REFUSED:
+        keys = ", ".join(".".join([*steps, name]) for name in context["keys"])
+        return (keys, context["text"], "") if keys else (key, begin.removesuffix("expected ") + context["text"], "")
     if kind == "value_error":
         text = str(context["error"])
         return (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AliasChoices,
@@ -15,10 +16,12 @@ from pydantic import (
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic._internal._model_construction import ModelMetaclass
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.combinations import Rule, require_fitting
 from tclose_spark.runfile.problems import explain_problems
 from tclose_spark.runfile.quantities import parse_number, within_floats
 
@@ -42,6 +45,20 @@ def also(key: str, *common: str) -> Any:
 def as_tuple(value: Any) -> Any:
     """A list of the run file as a tuple."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def above_zero(number: Fraction) -> Fraction:
+    """The number, if it is above 0."""
+    if number <= 0:
+        raise ValueError("expected a number above 0")
+    return number
+
+
+def each_once(values: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
+    """The values, if they differ."""
+    if len({*values}) < len(values):
+        raise ValueError("expected each once")
+    return values
 
 
 NUMBER_TEXT = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$|^[+-]?\d+/\d+$"
@@ -80,6 +97,15 @@ class Section(BaseModel, metaclass=_Explained):
     """A section of the run file: frozen, strictly typed, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+    keys_together: ClassVar[tuple[Rule, ...]] = ()
+    """Which of its keys do not go together, or need another."""
+    decided_by: ClassVar[Mapping[str, str]] = {}
+    """What the rules call by another name: the path of the property that decides it."""
+
+    @model_validator(mode="after")
+    def _keeping_the_rules(self) -> Self:
+        require_fitting(self, self.keys_together)
+        return self
 
 
 def known_keys() -> set[str]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -31,15 +31,25 @@ from pydantic.json_schema import SkipJsonSchema
 from tclose_spark.runfile.aggregates import Aggregate
 from tclose_spark.runfile.attributes import NOTHING, Attributes
 from tclose_spark.runfile.brought import find_option, modules, read_brought, write_brought
+from tclose_spark.runfile.combinations import (
+    A_T,
+    AGGREGATES,
+    AUTO_K,
+    COUNTING,
+    GATHERING,
+    OF_PRIVACY,
+    OF_RUN,
+    SENSITIVE,
+)
 from tclose_spark.runfile.formats import Format, format_of_name
 from tclose_spark.runfile.joint import JointCloseness, as_sections, require_attributes
 from tclose_spark.runfile.missing import MissingValues
 from tclose_spark.runfile.population import Population, RiskLimits
 from tclose_spark.runfile.profiles.settings import ProfileName, k_of
 from tclose_spark.runfile.reader_options import known_options
-from tclose_spark.runfile.registry import MethodSettings, methods_that, read_settings, require_support
+from tclose_spark.runfile.registry import MethodSettings, read_settings, require_support
 from tclose_spark.runfile.release_form import COUNT, GROUP, ReleaseForm
-from tclose_spark.runfile.section import Exact, Section, also, as_tuple, number_schema
+from tclose_spark.runfile.section import Exact, Section, also, as_tuple, each_once, number_schema
 
 AUTO = "auto"
 """The value of `privacy.k` that lets the plan choose k, and of `engine` that chooses by the input."""
@@ -50,16 +60,6 @@ FRAME = "tclose_frame"
 OPTION = {"type": ["string", "number", "boolean"]}
 NOWHERE = "/no output given"
 """The path of an output that the caller has not given yet."""
-
-
-ABOUT_LABELS = {
-    "numeric_output": "interval",
-    "generalization": "suppress",
-    "round_to": None,
-    "coarsest": None,
-    "missing": "value",
-}
-"""Settings of quasi-identifiers that concern labels, with their defaults."""
 
 
 def _option(value: Any) -> str:
@@ -151,7 +151,7 @@ class Output(Section):
     """Keep every input row beside its published values, in internal/linked."""
     table: Annotated[str, Field(pattern=r"^[^.`]+(\.[^.`]+){0,2}$")] | None = None
     """A catalog table that each verified release replaces in one commit."""
-    export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple)] = ()
+    export: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_tuple), AfterValidator(each_once)] = ()
     """Further formats of the release, in public/release_parquet and public/release_csv."""
     one_file: bool = False
     """Make each export one file: release_parquet/release.parquet, release_csv/release.csv."""
@@ -164,8 +164,6 @@ class Output(Section):
             self.path and (self.public or self.internal)
         ):
             raise ValueError("expected either path, or both public and internal")
-        if len(set(self.export)) < len(self.export):
-            raise ValueError("export names a format twice")
         if self.keep_versions > 1 and (self.after is None or self.after != self.path):
             raise ValueError(
                 "keep_versions: versions are those of a line of releases; expected output.after, with the folder of "
@@ -216,6 +214,7 @@ class Privacy(Section):
     """The smallest class that may be published, and how many rows may be suppressed."""
 
     model_config = ConfigDict(json_schema_extra=_k_or_profile)
+    keys_together = OF_PRIVACY
     _k_of_profile: bool = PrivateAttr(default=False)
     k: Annotated[int, Field(ge=2), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 2}, {"const": AUTO}]})]
     """The least number of rows of a class. auto: the plan chooses it; until then this field is 2."""
@@ -276,27 +275,6 @@ class Privacy(Section):
             raise ValueError("alpha is for k: auto; leave it out if k is a number (--set privacy.alpha=null)")
         return said
 
-    @model_validator(mode="after")
-    def _at_risk(self) -> Self:
-        required = [] if self.risk is None else [*self.risk.required()]
-        needing = [
-            f"risk.{adversary}.{figure}"
-            for adversary, figure, _ in required
-            if adversary not in ("prosecutor", "household")
-        ]
-        if needing and self.population is None:
-            raise ValueError(
-                f"{', '.join(needing)}: this risk depends on the population; expected population, such as "
-                "{fraction: 0.05}"
-            )
-        estimated = self.population is not None and self.population.is_estimated
-        if not estimated and any(kind == "individual" for kind, _, _ in required):
-            raise ValueError(
-                "risk.individual is of people whose number is estimated, and a table counts them; expected population: "
-                "{fraction: 0.05} or {weight: COLUMN}, or marketer"
-            )
-        return self
-
     @property
     def n(self) -> int | None:
         """n of (n, t)-closeness; None where each t is of the distance from the whole table."""
@@ -317,6 +295,14 @@ class ReleaseSpec(Section):
     From Python, a call may give the name, input and output: `release(table, spec, output=..)`.
     """
 
+    keys_together = OF_RUN
+    decided_by: ClassVar = {
+        AUTO_K: "privacy.alpha",
+        AGGREGATES: "aggregates",
+        COUNTING: "method.counts_people",
+        GATHERING: "keeps_people",
+        A_T: f"{SENSITIVE}.t",
+    }
     name: Annotated[str, Field(min_length=1)] = "release"
     """The name of the release in its certificate and report."""
     input: Input = Input(path=FRAME, format="table")
@@ -381,156 +367,8 @@ class ReleaseSpec(Section):
         return self
 
     @model_validator(mode="after")
-    def _counting_people(self) -> Self:
-        if self.attributes.person is None:
-            return self
-        if not self.method.counts_people:
-            raise ValueError(
-                f"attributes.person: method {self.method.name} counts rows, not people; expected method: "
-                f"{{name: {' or '.join(methods_that('people'))}}}"
-            )
-        for name, attribute in self.attributes.sensitive_attributes.items():
-            if attribute.t == 0:
-                raise ValueError(
-                    f"attributes.sensitive_attributes.{name}.t: 0 is of rows, and with attributes.person a t is of "
-                    "people too; expected a t above 0"
-                )
-        for key, other in (("nt", self.privacy.nt), ("k: auto", self.privacy.alpha)):
-            if other is not None:
-                raise ValueError(f"privacy.{key} counts rows, not people; leave out it or attributes.person")
-        return self
-
-    @model_validator(mode="after")
-    def _counting_households(self) -> Self:
-        household, privacy = self.attributes.household, self.privacy
-        if privacy.risk is not None and privacy.risk.household is not None and not self.measures_households:
-            raise ValueError(
-                "privacy.risk.household is of rows by household; expected attributes.household, and no "
-                "attributes.person"
-            )
-        if household is None:
-            return self
-        key, least = "attributes.household", household.k > 1
-        if least and not self.method.counts_people:
-            names = " or ".join(methods_that("people"))
-            raise ValueError(
-                f"{key}.k: method {self.method.name} counts no households; expected method: {{name: {names}}}"
-            )
-        refused = {
-            "output.after": self.output.after is not None or self.output.leavers == "keep",
-            "release.form": not self.release.is_plain,
-            "privacy.nt": least and privacy.nt,
-            "privacy.k: auto": least and privacy.alpha is not None,
-            "t: 0": least and any(a.t == 0 for a in self.attributes.sensitive_attributes.values()),
-            "privacy.suppression_limit with of: input": least and privacy.suppression_limit and privacy.of == "input",
-        }
-        if found := [name for name, given in refused.items() if given]:
-            raise ValueError(f"{found[0]}: not with {key}, for which it is not examined; leave out one of them")
-        return self
-
-    @model_validator(mode="after")
-    def _continuing(self) -> Self:
-        if self.output.after is None and self.output.leavers == "withhold":
-            return self
-        key = "output.after" if self.output.after is not None else "output.leavers"
-        person, quasi = self.attributes.person, self.attributes.quasi_identifiers
-        if self.output.leavers == "keep" and self.attributes.pseudonyms:
-            raise ValueError("output.leavers: keep does not keep pseudonyms; leave out attributes.pseudonyms")
-        if person is None or person.rows != "together":
-            raise ValueError(
-                f"{key}: people are recognized by attributes.person; expected its column, with rows: together"
-            )
-        if not self.method.gathers_people or self.method.promises_disjoint:
-            raise ValueError(
-                f"{key}: people who stay keep their classes, whose regions may overlap; expected method: "
-                "{name: closeness_tree} with overlap: allowed"
-            )
-        if self.privacy.of != "released":
-            raise ValueError(
-                f"{key}: with privacy.of: input, the distribution of suppressed people is public, and they are "
-                "no atoms; expected privacy.of: released"
-            )
-        if coarse := [name for name, one in quasi.items() if one.coarsest is not None]:
-            raise ValueError(
-                f"{key}: classes of people who stay may need coarser labels than "
-                f"attributes.quasi_identifiers.{coarse[0]}.coarsest; leave out one of them"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _close_together(self) -> Self:
-        privacy = self.privacy
-        require_attributes(privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint")
-        if privacy.joint and privacy.n is not None:
-            raise ValueError("privacy.joint is of the distance from the whole table; leave out it or privacy.nt")
-        others = [one.key for a in self.attributes.sensitive_attributes.values() for one in a.brought]
-        if others and self.output.after is not None:
-            raise ValueError(f"{others[0]}: atoms of a line are not judged by it; leave out it or output.after")
-        person = self.attributes.person
-        if person is not None and person.unknown == "alone" and self.output.after is not None:
-            raise ValueError(
-                "attributes.person.unknown: alone makes people of rows, which no later release can recognize; with "
-                "output.after, use drop"
-            )
-        if privacy.joint and self.output.after is not None:
-            raise ValueError("privacy.joint: atoms of a line are not judged by tuples; leave out it or output.after")
-        if privacy.joint and privacy.suppression_limit and privacy.of == "input":
-            raise ValueError(
-                "privacy.joint: with privacy.of: input, the tuples of suppressed rows would be public; expected "
-                "privacy.of: released, or no suppression_limit"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _between_known_ends(self) -> Self:
-        shifts = self.privacy.of == "released" and self.privacy.suppression_limit
-        placed = [name for name, a in self.attributes.sensitive_attributes.items() if a.domain is not None]
-        if placed and (shifts or self.output.after is not None):
-            raise ValueError(
-                f"attributes.sensitive_attributes.{placed[0]}.domain: its ends are the smallest and the largest "
-                "value of the input, which suppressed rows may have; leave it out, or suppress no row; "
-                "expected privacy.of: input"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _weighing_rows(self) -> Self:
-        if self.attributes.weight is not None and self.attributes.person is not None:
-            raise ValueError(
-                "attributes.weight: weights are of rows, but attributes.person counts people; leave out one of them"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _of_a_population(self) -> Self:
-        population, attributes = self.privacy.population, self.attributes
-        if population is None:
-            return self
-        if population.table is not None and self.aggregates:
-            raise ValueError(
-                "privacy.population.table: people are counted by labels that cover their values, but with "
-                "method.representative the release has aggregates; expected fraction or weight"
-            )
-        if population.weight is not None and attributes.person is not None:
-            raise ValueError(
-                "privacy.population.weight: weights are of rows, but attributes.person counts people; expected "
-                "fraction or table"
-            )
-        if population.weight is not None and population.weight not in attributes.insensitive:
-            raise ValueError(
-                f"privacy.population.weight is {population.weight!r}, which is not published; expected a column of "
-                "attributes.insensitive_attributes, or attributes.weight with publish: true, so that others can "
-                "recompute the figures"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _profiled_columns(self) -> Self:
-        profile = self.privacy.profile
-        for key in () if profile is None else ("populations", "ages", "not_identifiers"):
-            unknown = [name for name in getattr(profile, key) if name not in self.attributes.published]
-            if unknown:
-                raise ValueError(f"privacy.profile.{key} names {unknown[0]!r}; expected a published column")
+        require_attributes(self.privacy.joint or (), self.attributes.sensitive_attributes, "privacy.joint")
         return self
 
     @model_validator(mode="after")
@@ -540,67 +378,19 @@ class ReleaseSpec(Section):
                 f"privacy.nt.n is {self.privacy.n}, and k is {self.privacy.k}: each class would be its own "
                 "superset, so no t would limit anything; expected an n above k"
             )
-        if self.privacy.n is not None and all(a.t is None for a in self.attributes.sensitive_attributes.values()):
-            raise ValueError(
-                f"privacy.nt.n is {self.privacy.n}, and no sensitive attribute has a t; expected a t, or nt left out"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _naming_released_values(self) -> Self:
-        drawn = [name for name, q in self.attributes.quasi_identifiers.items() if q.missing == "any"]
-        of_regions = self.method.promises_disjoint or self.method.suppresses
-        if drawn and self.privacy.suppression_limit and of_regions:
-            raise ValueError(
-                f"attributes.quasi_identifiers.{drawn[0]}.missing: any, with privacy.suppression_limit and a method "
-                "that cuts regions: a region of missing values shows drawn ones, perhaps of suppressed rows; leave out "
-                "one, or use another method"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _covering(self) -> Self:
-        if not self.aggregates:
-            return self
-        about = [*self._about_labels, *(["privacy.nt"] if self.privacy.nt is not None else [])]
-        if about:
-            raise ValueError(
-                f"{', '.join(about)}: these keys concern labels, and method.representative publishes aggregates "
-                "instead; leave out one or the other"
-            )
         return self
 
     @model_validator(mode="after")
     def _in_another_form(self) -> Self:
-        form, attributes, privacy = self.release, self.attributes, self.privacy
-        if form.is_plain:
-            return self
-        key, sensitive = "release.form" if form.is_exact else "release.together", attributes.sensitive_attributes
-        if not sensitive:
-            raise ValueError(f"{key} is about sensitive attributes; expected at least one")
+        form = self.release
         if form.together:
             self._check_blocks(form.together)
+        if form.is_plain:
+            return self
         own = (GROUP, COUNT) if form.is_exact else (COUNT,)
-        taken = [name for name in attributes.published if name.lower() in own]
-        refused = {
-            "output.after": self.output.after,
-            "output.keep_linked": self.output.keep_linked,
-            "output.export": form.is_split and self.output.export,
-            "output.table": form.is_split and self.output.table,
-            "attributes.person": attributes.person,
-            "attributes.weight": attributes.weight,
-            "privacy.suppression_limit": privacy.suppression_limit,
-            "privacy.nt": privacy.nt,
-            "privacy.population": privacy.population,
-            "privacy.risk": privacy.risk,
-            "privacy.profile": privacy.profile,
-            "privacy.k: auto": privacy.alpha,
-            "method.representative": self.aggregates,
-            **dict.fromkeys(self._about_labels if form.is_exact else [], True),
-        }
-        if found := [name for name, given in refused.items() if given]:
-            raise ValueError(f"{', '.join(found)}: not with {key}, for which it is not examined; leave out one of them")
+        taken = [name for name in self.attributes.published if name.lower() in own]
         if taken:
+            key = "release.form" if form.is_exact else "release.together"
             raise ValueError(f"{key} publishes a column named {taken[0].lower()!r}; rename the input's (input.columns)")
         return self
 
@@ -618,14 +408,14 @@ class ReleaseSpec(Section):
                 )
 
     @property
-    def _about_labels(self) -> list[str]:
-        """The settings of quasi-identifiers that concern labels, where they are not the default."""
-        return [
-            f"attributes.quasi_identifiers.{name}.{key}"
-            for name, settings in self.attributes.quasi_identifiers.items()
-            for key, default in ABOUT_LABELS.items()
-            if getattr(settings, key) != default
-        ]
+    def keeps_people(self) -> bool:
+        """Whether the method lets people who stay keep their classes."""
+        return self.method.gathers_people and not self.method.promises_disjoint
+
+    @property
+    def cuts_regions(self) -> bool:
+        """Whether the method's labels are those of regions that it cuts."""
+        return self.method.promises_disjoint or self.method.suppresses
 
     @property
     def measures_households(self) -> bool:

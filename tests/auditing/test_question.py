@@ -100,11 +100,11 @@ def test_columns_of_bounds_are_two():
         ),
         (
             {"sensitive": {"pay": {"distance": "hierarchical"}}},
-            "sensitive_attributes.pay: distance: hierarchical needs a hierarchy",
+            "sensitive_attributes.pay.distance: it needs a hierarchy",
         ),
         (
             {"sensitive": {"pay": {"order": ["low", "high"]}}},
-            "sensitive_attributes.pay: order is for distance: ordered",
+            "sensitive_attributes.pay.order: it is for an ordered distance",
         ),
         (
             {"sensitive": {"pay": {"distance": "ordered", "order": []}}},

@@ -195,9 +195,9 @@ def test_methods_are_compared_between_places(make_run: Callable[..., Run], tmp_p
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "equal distance": ({"distance": "equal"}, {}, "domain is for distance: ordered"),
-    "a list": ({"order": [0, 1, 2, 10, 11, 50]}, {}, "domain is for distance: ordered by value"),
-    "bins": ({"bins": {"equal_width": 3}}, {"method": {"name": "fragmentation"}}, "without bins"),
+    "equal distance": ({"distance": "equal"}, {}, "pay.domain: it is for distance: ordered"),
+    "a list": ({"order": [0, 1, 2, 10, 11, 50]}, {}, "pay.domain: not with order, .*distance: ordered by value"),
+    "bins": ({"bins": {"equal_width": 3}}, {"method": {"name": "fragmentation"}}, "pay.domain: not with bins"),
     "beta": ({"beta": 1}, {}, "beta is of values"),
     "two rules": ({"domain": {"equal_width": 3, "step": 1}}, {}, "expected one of equal_width: N, step: S"),
     "no step": ({"domain": {"step": 0}}, {}, "above 0"),

@@ -55,7 +55,7 @@ def test_a_number_in_quotes_is_another_run() -> None:
 
 
 def test_codes_beside_the_roles_are_of_insensitive_attributes() -> None:
-    with pytest.raises(ConfigurationError, match="missing_values names 'age', which is not in insensitive_attributes"):
+    with pytest.raises(ConfigurationError, match="missing_values: names 'age', which is not in insensitive_attributes"):
         spec_of(parse_yaml(RUN_FILE.replace("{wave: [9]}", "{age: [9]}"), "run"))
 
 

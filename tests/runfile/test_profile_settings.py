@@ -116,8 +116,8 @@ def test_k_is_still_required_without_a_profile(load):
         ({"profile": "gdpr"}, "privacy.profile.name: found 'gdpr'"),
         ({"k": "auto", "profile": "ema_0070"}, "k is auto, and profile ema_0070"),
         ({"profile": {"name": "ema_0070", "populations": {"age": "a.csv"}}}, "no rule on areas"),
-        ({"profile": {"name": "public_use", "invasion_of_privacy": "low"}}, "are for ipc_ontario"),
-        ({"profile": {"name": "public_use", "ages": ["agee"]}}, "privacy.profile.ages names 'agee'"),
+        ({"profile": {"name": "public_use", "invasion_of_privacy": "low"}}, "it is for name: ipc_ontario"),
+        ({"profile": {"name": "public_use", "ages": ["agee"]}}, "privacy.profile.ages: names 'agee'"),
     ],
     ids=str,
 )

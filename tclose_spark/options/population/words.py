@@ -7,7 +7,8 @@ from typing import Any
 
 from tclose_spark.report.option_words import Certificate, Certified, OptionWords
 from tclose_spark.requirements.words import BAR, MARK, GuaranteeRow
-from tclose_spark.runfile.population import FIGURES, RISKS
+from tclose_spark.runfile.combinations import RISK_FIGURES
+from tclose_spark.runfile.population import RISKS
 from tclose_spark.table.writing import number
 
 
@@ -37,7 +38,7 @@ def _rows(risks: Mapping[str, Any]) -> Iterator[GuaranteeRow]:
     """A row for each figure of each kind of risk."""
     for adversary in RISKS:
         entry = risks.get(adversary, {})
-        for figure in FIGURES if entry else ():
+        for figure in RISK_FIGURES if entry else ():
             limit, reached = entry["required"].get(figure), entry[figure]
             yield GuaranteeRow(
                 name=f"{adversary}, {figure}{' (estimate)' if entry['estimate'] else ''}",

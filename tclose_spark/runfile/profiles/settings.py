@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError
 
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.runfile.combinations import OF_PROFILE
 from tclose_spark.runfile.quantities import MOST_DIGITS
 from tclose_spark.runfile.section import Section, as_tuple
 
@@ -34,6 +35,7 @@ Columns = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 class PrivacyProfile(Section):
     """A regulator's rules that the release is checked for. A profile never weakens what the run file requires."""
 
+    keys_together = OF_PROFILE
     name: KnownProfile
     """The profile: whose rules."""
     populations: dict[str, str] = Field(default_factory=dict)
@@ -50,14 +52,6 @@ class PrivacyProfile(Section):
     """For ipc_ontario: how much a release would invade privacy. high is the default."""
     release_model: Literal["public", "semi_public", "non_public"] | None = None
     """For ipc_ontario: who gets the release. public is the default."""
-
-    @model_validator(mode="after")
-    def _fitting(self) -> Self:
-        if self.populations and self.name not in OF_AREAS:
-            raise ValueError(f"populations are for {' and '.join(OF_AREAS)}; profile {self.name} has no rule on areas")
-        if self.name != "ipc_ontario" and (self.invasion_of_privacy or self.release_model):
-            raise ValueError(f"invasion_of_privacy and release_model are for ipc_ontario, not for {self.name}")
-        return self
 
     @property
     def is_mean(self) -> bool:
