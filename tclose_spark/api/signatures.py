@@ -8,7 +8,7 @@ from inspect import Parameter, getdoc, signature
 from numbers import Integral, Number
 from os import PathLike
 from textwrap import fill
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -162,8 +162,5 @@ def _outside(kind: Any) -> Any:
 def _annotations(function: Callable[..., Any]) -> Mapping[str, Any]:
     """The types of a function's parameters. Types of results may be known to type checkers only."""
     names = getattr(function, "__wrapped__", function).__globals__
-    return {
-        name: eval(kind, names) if isinstance(kind, str) else kind  # noqa: S307 - our own annotations
-        for name, kind in function.__annotations__.items()
-        if name != "return"
-    }
+    of_parameters = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+    return get_type_hints(SimpleNamespace(__annotations__=of_parameters), names)

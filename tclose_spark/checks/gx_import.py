@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from threading import Lock, Thread
 from types import ModuleType
@@ -39,6 +41,17 @@ def begin_import() -> None:
     """Begins the import in a thread, unless it is there."""
     if NAME not in sys.modules:
         Thread(target=great_expectations, name=NAME).start()
+
+
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """The body with another attribute of the library, which has no setting for it."""
+    own = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, own)
 
 
 def _import() -> None:

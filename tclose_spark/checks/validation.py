@@ -14,9 +14,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import patch
 
-from tclose_spark.checks.gx_import import great_expectations
+from tclose_spark.checks.gx_import import great_expectations, replaced
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import belongs_here, collect, schema_of, select
 from tclose_spark.errors import GuaranteeError
@@ -115,12 +114,16 @@ def _collect(classes: Table, expectations: Sequence[Expectation]) -> Any:
 def _context() -> Any:
     """A context of our own. It becomes that of the process if the user has none: nothing can be built without one."""
     gx, process = great_expectations(), _contexts_of_process()
-    with patch.object(process, CURRENT, None):
+    with replaced(process, CURRENT, None):
         context = gx.get_context(mode="ephemeral")
     if getattr(process, CURRENT) is None:
         process.set_project(context)
     context.variables.progress_bars = {"globally": False}
     return context
+
+
+def _not_tested(*_: Any, **__: Any) -> None:
+    """The test of a connection to Spark, which would begin a session."""
 
 
 def _contexts_of_process() -> Any:
@@ -252,8 +255,8 @@ def _empty_project() -> Mapping[str, str]:
 
     with (
         TemporaryDirectory(prefix="tclose-") as folder,
-        patch.object(SparkDatasource, "test_connection"),
-        patch.object(_contexts_of_process(), CURRENT, None),
+        replaced(SparkDatasource, "test_connection", _not_tested),
+        replaced(_contexts_of_process(), CURRENT, None),
     ):
         context = gx.get_context(mode="file", project_root_dir=folder)
         context.variables.progress_bars = {"globally": False}

@@ -135,7 +135,7 @@ class QuasiIdentifier(Section):
     """Which spellings are one value."""
     weight: Annotated[Exact, AfterValidator(above_zero)] = Fraction(1)
     """The weight of this column's information loss, relative to the others, when a method chooses."""
-    coarsest: Exact | None = Field(None, validation_alias=also("coarsest", "maximum_generalization"))
+    coarsest: Exact | None = Field(default=None, validation_alias=also("coarsest", "maximum_generalization"))
     """The coarsest label allowed: the length of an interval, the level in a hierarchy, or the members of a set."""
     range: Annotated[tuple[End, End], BeforeValidator(as_tuple)] | None = None
     """The lowest and highest possible value, such as `[0, 120]`, known from outside. Information loss is measured on

@@ -27,7 +27,7 @@ class ReleaseForm(Section):
     values in a second table. permutation: exact quasi-identifiers; sensitive values change places within a class.
     """
     together: Annotated[tuple[Block, ...], BeforeValidator(as_tuple)] = Field(
-        (), validation_alias=also("together", "blocks")
+        default=(), validation_alias=also("together", "blocks")
     )
     """Blocks of sensitive attributes (complete disjoint projections, CODIP). The release has each block by itself, so
     only the class connects a person's values in two blocks.

@@ -18,7 +18,6 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic._internal._model_construction import ModelMetaclass
 
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.runfile.combinations import Rule, require_fitting
@@ -75,32 +74,27 @@ Exact = Annotated[
 """A rational number, exactly as the run file writes it."""
 
 
-class _Explained(ModelMetaclass):
-    """Reports the problems of a section that Python makes as those of a run file.
+class Section(BaseModel):
+    """A section of the run file: frozen, strictly typed, without unknown keys.
 
-    Only calls of the class come here: `model_validate` makes nested sections without them, and collects all problems.
+    Raises:
+        ConfigurationError: if Python makes it, naming each setting, what was found, and what was expected.
     """
-
-    def __call__(self, *args: Any, **settings: Any) -> Any:
-        """The section.
-
-        Raises:
-            ConfigurationError: naming each setting, what was found, and what was expected.
-        """
-        try:
-            return super().__call__(*args, **settings)
-        except ValidationError as error:
-            raise ConfigurationError(explain_problems(error, known_keys(), section=self.__name__)) from None
-
-
-class Section(BaseModel, metaclass=_Explained):
-    """A section of the run file: frozen, strictly typed, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
     keys_together: ClassVar[tuple[Rule, ...]] = ()
     """Which of its keys do not go together, or need another."""
     decided_by: ClassVar[Mapping[str, str]] = {}
     """What the rules call by another name: the path of the property that decides it."""
+
+    def __init__(self, /, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigurationError(explain_problems(error, known_keys(), section=type(self).__name__)) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+    """So that `model_validate` makes nested sections without it, as pydantic's own, and collects all problems."""
 
     @model_validator(mode="after")
     def _keeping_the_rules(self) -> Self:

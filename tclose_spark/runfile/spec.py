@@ -135,7 +135,7 @@ class Output(Section):
     """Instead of path, together with internal: the folder to publish."""
     internal: str | None = None
     """Instead of path, together with public: the folder of the evidence, which is confidential."""
-    after: str | None = Field(None, validation_alias=also("after", "previous_release"))
+    after: str | None = Field(default=None, validation_alias=also("after", "previous_release"))
     """The output folder of the release that this one continues. People who stay keep their atom. It may be this run's
     own output, even before the first release.
     """

@@ -32,7 +32,7 @@ class Microaggregation(MethodSettings):
     """For algorithm 3 with a t of several attributes: how their tuples form buckets. first_component: in the order of
     their first principal component. clusters: around tuples far from each other.
     """
-    representative: Representative | None = Field(None, validation_alias=also("representative", "aggregate"))
+    representative: Representative | None = Field(default=None, validation_alias=also("representative", "aggregate"))
     """What a class publishes instead of covering labels: the mean, lower median or most frequent value. Categories
     without a known order always publish the most frequent.
     """
