@@ -88,10 +88,11 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
     known_of_people: dict[str, QuasiIdentifier | SensitiveAttribute] = {**question.quasi_identifiers, **sensitive}
     earlier = prepare_earlier(question, tables.earlier, tables.table)
     question, notes = with_bounds(tables.table, question)
-    if question.person is not None and question.unknown is not None:
-        lacking = rows_without(tables.table, question.person)
-        treated = {"drop": "are left out", "alone": "are a person each"}[question.unknown]
-        notes = [*notes, f"{lacking:,} rows have no {question.person!r}, and {treated}"]
+    person = question.person
+    if person is not None and person.unknown is not None:
+        lacking = rows_without(tables.table, person.column)
+        treated = {"drop": "are left out", "alone": "are a person each"}[person.unknown]
+        notes = [*notes, f"{lacking:,} rows have no {person.column!r}, and {treated}"]
     table, rows = prepare_table(question, tables.table, "the table")
     listed, reference = [], tables.reference
     of_people = ((tables.background, "the background table"), (tables.population, "the table of the population"))
@@ -100,8 +101,8 @@ def prepare_inputs(question: AuditQuestion, tables: AuditTables) -> AuditInputs:
             known = [*question.quasi_identifiers, *known_of_people, *question.persons]
             people = normal_texts(people, known, known_of_people)
             rows = max(rows, count_rows(people, what))
-            if question.person is not None and question.person in schema_of(people).names:
-                people = with_people(people, question.person, what, unknown=question.unknown)
+            if person is not None and person.column in schema_of(people).names:
+                people = with_people(people, person.column, what, unknown=person.unknown)
         listed.append(people)
     if reference is not None:
         check_columns(reference, [], sensitive, "the reference")
@@ -167,9 +168,9 @@ def prepare_table(question: AuditQuestion, table: Table, what: str) -> tuple[Tab
     columns = [*question.labels, *sensitive, *question.weights, *question.households, *question.persons]
     table = normal_texts(_published(table, columns), columns, sensitive)
     rows = count_rows(table, what)
-    return table if question.person is None else with_people(
-        table, question.person, what, unknown=question.unknown
-    ), rows
+    if question.person is not None:
+        table = with_people(table, question.person.column, what, unknown=question.person.unknown)
+    return table, rows
 
 
 def _published(table: Table, columns: Sequence[str]) -> Table:

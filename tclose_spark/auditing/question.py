@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
@@ -15,13 +15,14 @@ from tclose_spark.auditing.options import DEFAULTS
 from tclose_spark.errors import ConfigurationError
 from tclose_spark.io.input.table_argument import guess_format
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
+from tclose_spark.runfile.combinations import A_T, AGGREGATES, OF_AUDIT
 from tclose_spark.runfile.joint import JointCloseness, require_attributes
 from tclose_spark.runfile.loading import explain, resolve
 from tclose_spark.runfile.missing import MissingValues
-from tclose_spark.runfile.people import Household, Person, Unknown
+from tclose_spark.runfile.people import Household, Person
 from tclose_spark.runfile.population import THRESHOLD, Population, Share
 from tclose_spark.runfile.quantities import LARGEST_COUNT
-from tclose_spark.runfile.section import Exact, Section
+from tclose_spark.runfile.section import Section
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.hierarchies.building import built_columns, file_of
 
@@ -45,12 +46,14 @@ def parse_household(said: Any) -> Any:
     return {"column": column, "k": int(k)} if column and k.isdigit() else {"column": said}
 
 
-def parse_person(said: str) -> dict[str, Any]:
+def parse_person(said: Any) -> Any:
     """A person's column as settings, from `COLUMN`, `COLUMN:drop`, or `COLUMN:alone:-,0` with placeholders.
 
     >>> parse_person("id"), parse_person("id:drop:-,0")
     ({'column': 'id'}, {'column': 'id', 'unknown': 'drop', 'placeholders': ['-', '0']})
     """
+    if not isinstance(said, str):
+        return said
     found = re.fullmatch(r"(.+?):(drop|alone)(?::(.+))?", said)
     if found is None:
         return {"column": said}
@@ -61,6 +64,8 @@ def parse_person(said: str) -> dict[str, Any]:
 class AuditQuestion(Section):
     """Columns and requirements. Measures without a threshold are reported, but do not affect the verdict."""
 
+    keys_together = OF_AUDIT
+    decided_by: ClassVar = {AGGREGATES: "aggregates", A_T: "sensitive_attributes.*.t"}
     quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
     sensitive_attributes: dict[str, SensitiveAttribute] = Field(default_factory=dict)
     k: Count | None = None
@@ -68,14 +73,12 @@ class AuditQuestion(Section):
     """Classes must be close to a natural superset of at least n records instead of the whole table."""
     joint: tuple[JointCloseness, ...] = ()
     """Closeness of several sensitive attributes together."""
-    gain: Exact = Fraction(DEFAULTS["gain"])
+    gain: Share = Fraction(DEFAULTS["gain"])
     """A rise in belief above which a class counts as exposed to an attack."""
     aggregates: bool = False
     """The published values are aggregates of classes, and not labels that cover the values of their rows."""
-    person: str | None = None
+    person: Annotated[Person | None, BeforeValidator(parse_person)] = None
     """The column that identifies people, who may have several rows."""
-    unknown: Unknown | None = None
-    """What becomes of rows without a person."""
     rows_are_persons: bool = False
     """Each row is a person, whatever columns group rows."""
     household: Annotated[Household | None, BeforeValidator(parse_household)] = None
@@ -102,30 +105,15 @@ class AuditQuestion(Section):
     """How many combinations of quasi-identifiers are examined for special uniques, and for cells."""
     classes_output: str | None = None
     """The path to write the class table to, as Delta."""
-    placeholders: dict[str, MissingValues] = Field(default_factory=dict)
-    """Values that stand for no person, by column."""
-    unjudged_person: str | None = None
-    """The person's column of a run file. Nothing is judged over people of a table without it, such as a release."""
+    unjudged_person: Person | None = None
+    """The person of a run file. Nothing is judged over people of a table without the column, such as a release."""
     renamed: dict[str, str] = Field(default_factory=dict)
     """New names of columns by those that a table may have in their place, as the input of a run file does."""
     missing_values_of: dict[str, MissingValues] = Field(default_factory=dict)
     """By column, the codes of a run file that are read as missing."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_person(cls, value: Any) -> Any:
-        """The settings of the person's column as keys of the question."""
-        if not isinstance(value, dict) or not isinstance(value.get("person"), str | Mapping):
-            return value
-        said = value["person"]
-        person = Person.model_validate(parse_person(said) if isinstance(said, str) else said)
-        codes = {person.column: person.placeholders} if person.placeholders else {}
-        return {**value, "person": person.column, "unknown": person.unknown, "placeholders": codes}
-
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        if not 0 <= self.gain <= 1:
-            raise ValueError(f"gain is {self.gain}; expected a number from 0 to 1")
         made = [*self.labels, *self.sensitive_attributes, *self.persons, *self.households, *self.weights]
         for column in made:
             if made.count(column) > 1:
@@ -133,35 +121,16 @@ class AuditQuestion(Section):
                     f"column {column!r} has two roles, or is both a bound and a quasi-identifier; expected one role"
                 )
         require_attributes(self.joint, self.sensitive_attributes, "joint")
-        if self.n is not None and self.joint:
-            raise ValueError(
-                f"n is {self.n}, but joint closeness is of the distance from the whole table; leave out one"
-            )
-        if self.n is not None and self.person is not None:
-            raise ValueError(
-                f"n is {self.n} and person is {self.person!r}: (n, t)-closeness is judged over rows only; leave out one"
-            )
-        if self.person is not None and self.population is not None and self.population.weight is not None:
-            raise ValueError(
-                f"person is {self.person!r} and population.weight is {self.population.weight!r}: weights are of rows, "
-                "not of people; leave out one"
-            )
-        if self.n is not None and self.aggregates:
-            raise ValueError(
-                f"n is {self.n}, but with method.representative the table has aggregates, which define no natural "
-                "superset; leave out one of the two"
-            )
-        if self.n is not None and all(a.t is None for a in self.sensitive_attributes.values()):
-            raise ValueError(f"n is {self.n}, but no sensitive attribute has a t; (n, t)-closeness needs both")
         return self
 
     def judging_people(self, columns: Collection[str]) -> AuditQuestion:
         """The question about a table with these columns: over people, if one is that of the run file's person, and
         nothing in the question is about rows only.
         """
-        if self.unjudged_person not in columns or self.n is not None or self.weights:
+        person = self.unjudged_person
+        if person is None or person.column not in columns or self.n is not None or self.weights:
             return self
-        return self.model_copy(update={"person": self.unjudged_person, "unjudged_person": None})
+        return self.model_copy(update={"person": person, "unjudged_person": None})
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -190,7 +159,10 @@ class AuditQuestion(Section):
     def missing_values(self) -> dict[str, MissingValues]:
         """By column, the codes that are read as missing."""
         own: dict[str, QuasiIdentifier | SensitiveAttribute] = {**self.quasi_identifiers, **self.sensitive_attributes}
-        return {name: one.missing_values for name, one in own.items()} | self.missing_values_of | self.placeholders
+        codes = {name: one.missing_values for name, one in own.items()} | self.missing_values_of
+        if self.person is not None and self.person.placeholders:
+            codes[self.person.column] = self.person.placeholders
+        return codes
 
     @property
     def households(self) -> list[str]:
@@ -200,7 +172,7 @@ class AuditQuestion(Section):
     @property
     def persons(self) -> list[str]:
         """The column that identifies people; none if a row is taken for a person."""
-        return [] if self.person is None else [self.person]
+        return [] if self.person is None else [self.person.column]
 
 
 def question_from_columns(
@@ -293,9 +265,9 @@ def question_from_run_file(
         aggregates=bool(spec.aggregates),
         **asked,
     )
-    of_run = None if attributes.person is None or person is not None else attributes.person.column
-    if attributes.person is not None and of_run is not None:
-        question = question.model_copy(update={"unknown": attributes.person.unknown})
+    of_run = None
+    if attributes.person is not None and person is None:
+        of_run = attributes.person.model_copy(update={"placeholders": None})  # `missing_values_of` has them
     how = {"renamed": spec.input.columns, "missing_values_of": spec.missing_values}
     stated = bool(attributes.rows_are_persons)
     return question.model_copy(update={**how, "unjudged_person": of_run, "rows_are_persons": stated})

@@ -48,7 +48,7 @@ def opened_tables(
         return open_table(session, given, columns, kind, options, question.renamed, question.missing_values)
 
     if question.unjudged_person is not None:
-        there = opened(tables.table, [*question.labels, question.unjudged_person], kind).table
+        there = opened(tables.table, [*question.labels, question.unjudged_person.column], kind).table
         question = question.judging_people(schema_of(there).names)
     sensitive, known = list(question.sensitive_attributes), [*question.quasi_identifiers, *question.persons]
     of_others = {"reference": sensitive, "background": known, "population": known, "raw": [*known, *sensitive]}

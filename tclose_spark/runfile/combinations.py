@@ -374,3 +374,12 @@ OF_RUN: tuple[Rule, ...] = (
     Exclusion(LABELS, ("release.form",), NOT_EXAMINED),
 )
 """Of the whole run file."""
+
+OF_AUDIT: tuple[Rule, ...] = (
+    Exclusion(("n",), ("joint",), "since joint closeness is of the distance from the whole table"),
+    Exclusion(("n",), ("person",), "since (n, t)-closeness is judged over rows only"),
+    Exclusion(("population.weight",), ("person",), "since weights are of rows, not of people"),
+    Exclusion(("n",), (AGGREGATES,), "since aggregates define no natural superset"),
+    Need(("n",), (A_T,), "(n, t)-closeness needs a t, and no sensitive attribute has one"),
+)
+"""Of the question of an audit."""
