@@ -28,7 +28,7 @@ def test_people_are_counted_if_the_table_has_their_column(table: pa.Table, spec:
     """One class has two rows of one person: k = 2 holds over rows only."""
     found = tc.audit(table, spec=spec, engine="local")
     assert not found.holds
-    assert found.question.person == "patient"
+    assert found.question.persons == ["patient"]
     assert not any("judged over rows only" in note for note in found.notes)
 
 
@@ -37,5 +37,5 @@ def test_people_are_counted_if_the_table_has_their_column(table: pa.Table, spec:
 )
 def test_rows_are_counted_otherwise_and_a_note_says_so(table: pa.Table, asked: dict[str, int]) -> None:
     found = tc.audit(table, spec=SPEC, engine="local", **asked)
-    assert found.question.person is None
+    assert found.question.persons == []
     assert sum("judged over rows only" in note for note in found.notes) == 1
