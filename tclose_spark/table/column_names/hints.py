@@ -33,9 +33,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
+IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
-    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
+    for key in ("ids", "numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
@@ -117,8 +117,12 @@ def hint_of(name: str) -> Hint:
     """
     listed = words_of(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
+    if words & IDS:
+        words |= {"id"}
+    counts = _is_of_count(listed)
+    named = words - COUNTS if _counts_several(listed) else words
     found: list[tuple[float, int, Concept]] = [
-        (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words
+        (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= named
     ]
     if not found:
         found = _with_affixes(words)
@@ -130,7 +134,6 @@ def hint_of(name: str) -> Hint:
         found = [one for one in found if one[2].name != "contact"]
     technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
-    counts = len(listed) > 1 and listed[0] in COUNTS and (listed[1] == "of" or listed[-1][-1] == "s")
     keys = words - COUNTS if counts else words
     return Hint(
         concept=concept,
@@ -142,6 +145,25 @@ def hint_of(name: str) -> Hint:
         quantity=bool(words & QUANTITIES),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
+
+
+def _is_of_count(words: tuple[str, ...]) -> bool:
+    """Whether the name is that of a count: `num_visits`, `lifetime number of visits`; not `patient_number`."""
+    place = _count_in(words)
+    if place is None or _counts_several(words):
+        return place is not None
+    return words[place + 1] == "of" and (place == 0 or words[-1].endswith("s"))
+
+
+def _counts_several(words: tuple[str, ...]) -> bool:
+    """Whether a name begins with a count of several things: `number of patient visits` has no patient number."""
+    place = _count_in(words)
+    return place is not None and QUANTITIES.issuperset(words[:place]) and words[-1].endswith("s")
+
+
+def _count_in(words: tuple[str, ...]) -> int | None:
+    """The place of the first word of a count that is not the last word."""
+    return next((place for place, word in enumerate(words[:-1]) if word in COUNTS), None)
 
 
 def _is_name_of_thing(words: tuple[str, ...]) -> bool:
