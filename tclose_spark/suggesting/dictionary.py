@@ -31,7 +31,8 @@ Given = str | PathLike[str] | Mapping[str, str] | None
 class Dictionary:
     """Descriptions of columns.
 
-    where: its place, as messages begin. of_columns: by the name of the column, in lower case and without blanks around it.
+    where: its place, as messages begin.
+    of_columns: by the name of the column, in lower case and without blanks around it.
     """
 
     where: str = ""
@@ -170,8 +171,8 @@ def _chosen(tables: Sequence[Mapping[str, Any]], table: str, where: str) -> Mapp
         names = [next(iter(_names(one)), "(no name)") for one in tables]
         listed = ", ".join(names[:MOST_NAMES]) + (", .." if len(names) > MOST_NAMES else "")
         raise InputError(
-            f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called {table}; rename one, or "
-            "give a dictionary of one table"
+            f"{where}: {len(called) or 'none'} of its {len(tables)} tables ({listed}) is called {table}; rename one, "
+            "or give a dictionary of one table"
         )
     return called[0]
 

@@ -1,4 +1,4 @@
-"""The suggested role of one column, by its name, its description and facts. Of two possible roles, the safer is suggested."""
+"""The suggested role of one column, by its name, description and facts. Of two possible roles, the safer is suggested."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class SuggestedColumn:
 def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
     """The suggested role of a column.
 
-    A direct identifier is recognized by its name or description, by the form of its values, or by the number of distinct ones. A
-    column is insensitive only if nothing suggests another role.
+    A direct identifier is recognized by its name or description, by the form of its values, or by the number of
+    distinct ones. A column is insensitive only if nothing suggests another role.
     """
     hint = _hint(facts)
     role, why = _role(facts, hint)
@@ -68,8 +68,8 @@ def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
 
 
 def _hint(facts: ColumnFacts) -> Hint:
-    """What its name or its description suggests, where its values decide between meanings: dates are of birth or of an event, and a weight
-    is that of a body or of a row of a survey.
+    """What its name or its description suggests, where its values decide between meanings: dates are of birth or of an
+    event, and a weight is that of a body or of a row of a survey.
     """
     hint = hint_of(facts.called)
     if facts.is_date and (hint.concept is None or hint.concept.name != "age") and not hint.technical:

@@ -44,6 +44,8 @@ NAMES = frozenset(["name", "names", "nom", "nombre", "nome", "naam"])
 """Words for names of people and of things."""
 LINKS = frozenset(["of", "the", "de", "du", "des", "del", "della", "di", "van", "la", "le", "l", "el", "il", "het"])
 """Words between a name and its owner."""
+AMOUNTS = frozenset(word for one in CONCEPTS if one.name in ("money", "finances") for word in one.words)
+"""Words for amounts of money."""
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
 NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""
@@ -58,6 +60,10 @@ _AFFIXES = [
     (entry, place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if "*" in entry
 ]
 """Words of which only the beginning or the end is given."""
+_ALONE = [
+    (entry[1:], place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if entry[0] == "="
+]
+"""Words that have a sense if the name has no other."""
 _ENDINGS = [
     (word, place, concept)
     for place, concept in enumerate(CONCEPTS)
@@ -79,6 +85,7 @@ class Hint:
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     nominal: whether its whole numbers are codes by its concept.
     quantity: whether a word is that of a quantity, such as a duration.
+    of_thing: whether a word is that of a thing, so that a number is that of no person.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
     weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
@@ -92,6 +99,7 @@ class Hint:
     weight: bool = False
     nominal: bool = False
     quantity: bool = False
+    of_thing: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -125,6 +133,8 @@ def hint_of(name: str) -> Hint:
         (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= named
     ]
     if not found:
+        found = [(0, place, one) for entry, place, one in _ALONE if entry in words and len(_spelled(listed)) == 1]
+    if not found:
         found = _with_affixes(words)
     if not found:  # Jahresgehalt, Haushaltseinkommen
         found = [(0, place, one) for end, place, one in _ENDINGS if any(word.endswith(end) for word in words)]
@@ -132,6 +142,8 @@ def hint_of(name: str) -> Hint:
         found = [one for one in found if one[2].name != "person's name"]
     if _is_part_of_address(listed):
         found = [one for one in found if one[2].name != "contact"]
+    if _head(listed) in AMOUNTS:  # credit_card_balance
+        found = [one for one in found if one[2].name != "account"]
     technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
     keys = words - COUNTS if counts else words
@@ -143,8 +155,19 @@ def hint_of(name: str) -> Hint:
         technical=technical,
         weight=concept is None and bool(words & WEIGHTS),
         quantity=bool(words & QUANTITIES),
+        of_thing=not OF_THINGS.isdisjoint(listed),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
+
+
+def _spelled(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if not word.isdigit()]
+
+
+def _head(words: tuple[str, ...]) -> str:
+    """What a name is a name of: its last word, or the last one before `of`."""
+    before = words[: words.index("of")] if "of" in words else ()
+    return next(reversed(before or words), "")
 
 
 def _is_of_count(words: tuple[str, ...]) -> bool:
@@ -201,7 +224,7 @@ def is_shared(name: str) -> bool:
     """
     hint = hint_of(name)
     of_people = hint.concept is None or hint.concept.unique or hint.concept.name == "household number"
-    return hint.of_others or bool(OF_THINGS & set(words_of(name))) or not of_people
+    return hint.of_others or hint.of_thing or not of_people
 
 
 def least_uniqueness(name: str) -> float | None:
@@ -219,4 +242,4 @@ def least_uniqueness(name: str) -> float | None:
         return None
     if hint.concept is not None:
         return 0.0 if hint.concept.unique else None
-    return KEYED if hint.numbers and not OF_THINGS & set(words_of(name)) else None
+    return KEYED if hint.numbers and not hint.of_thing else None
