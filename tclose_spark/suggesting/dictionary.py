@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tclose_spark.errors import ConfigurationError, InputError
+from tclose_spark.errors import InputError
 from tclose_spark.io.input.notes import note
 from tclose_spark.suggesting.dictionary_tables import Description, Entry, csv_entries
 
@@ -75,16 +75,11 @@ def read_dictionary(given: Given, table: str) -> Dictionary:
     Raises:
         InputError: if the file cannot be read, is none of these, describes several tables of which none or many have
             the name, or has a name twice.
-        ConfigurationError: if it is neither a path nor a mapping of texts.
     """
     if given is None:
         return NO_DICTIONARY
     if isinstance(given, Mapping):
-        if not all(isinstance(part, str) for item in given.items() for part in item):
-            raise ConfigurationError("dictionary: expected texts by column")
         return _dictionary("dictionary", [Entry(name, text) for name, text in given.items()])
-    if not isinstance(given, str | PathLike):
-        raise ConfigurationError(f"dictionary is of type {type(given).__name__}; expected a path, or texts by column")
     path = Path(given)
     ending, where = path.suffix.lower(), f"{OPTION} {path}"
     if ending in CSV_ENDINGS:

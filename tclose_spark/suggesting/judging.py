@@ -1,4 +1,4 @@
-"""The suggested role of one column, by its name, description and facts. Of two possible roles, the safer is suggested."""
+"""The suggested role of one column, by its name, description and facts: of two possible roles, the safer."""
 
 from __future__ import annotations
 

@@ -114,10 +114,11 @@ def _joined(words: list[str]) -> Iterator[str]:
 
 
 def _overrules(own: Hint, phrase: str) -> bool:
-    """Whether a phrase is that of an identifier, and the name is not."""
-    concept = hint_of(phrase).concept
+    """Whether a phrase is that of an identifier, and neither the name is, nor does the phrase begin like the name."""
+    concept, begins = hint_of(phrase).concept, hint_of(phrase.partition(" of ")[0]).concept
     is_identifier = identifies(phrase) or (concept is not None and concept.role == "direct")
-    return is_identifier and own.concept is not None and own.concept.role != "direct"
+    is_other = own.concept is not None and own.concept.role != "direct" and own.concept != begins
+    return is_identifier and is_other
 
 
 def _says_something(hint: Hint) -> bool:

@@ -86,6 +86,7 @@ class Hint:
     nominal: whether its whole numbers are codes by its concept.
     quantity: whether a word is that of a quantity, such as a duration.
     of_thing: whether a word is that of a thing, so that a number is that of no person.
+    counted: whether a word is that of what a table of counts counts.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
     weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
@@ -100,6 +101,7 @@ class Hint:
     nominal: bool = False
     quantity: bool = False
     of_thing: bool = False
+    counted: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -122,6 +124,10 @@ def hint_of(name: str) -> Hint:
     ('health', "person's name")
     >>> hint_of("addr_state").concept.name, hint_of("state_address").concept.name, hint_of("course_name").concept
     ('place', 'contact', None)
+    >>> hint_of("credit_card_balance").concept.name, hint_of("employment_status").concept.name
+    ('finances', 'work')
+    >>> hint_of("deaths_total").counted, hint_of("age").counted
+    (True, False)
     """
     listed = words_of(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
@@ -142,7 +148,7 @@ def hint_of(name: str) -> Hint:
         found = [one for one in found if one[2].name != "person's name"]
     if _is_part_of_address(listed):
         found = [one for one in found if one[2].name != "contact"]
-    if _head(listed) in AMOUNTS:  # credit_card_balance
+    if AMOUNTS & _ends(listed):  # credit_card_balance
         found = [one for one in found if one[2].name != "account"]
     technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
@@ -156,6 +162,7 @@ def hint_of(name: str) -> Hint:
         weight=concept is None and bool(words & WEIGHTS),
         quantity=bool(words & QUANTITIES),
         of_thing=not OF_THINGS.isdisjoint(listed),
+        counted=not COUNTED.isdisjoint(listed),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
 
@@ -164,10 +171,10 @@ def _spelled(words: tuple[str, ...]) -> list[str]:
     return [word for word in words if not word.isdigit()]
 
 
-def _head(words: tuple[str, ...]) -> str:
-    """What a name is a name of: its last word, or the last one before `of`."""
+def _ends(words: tuple[str, ...]) -> frozenset[str]:
+    """What a name can be a name of: its last word, and the last one before `of`."""
     before = words[: words.index("of")] if "of" in words else ()
-    return next(reversed(before or words), "")
+    return frozenset([*words[-1:], *before[-1:]])
 
 
 def _is_of_count(words: tuple[str, ...]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import Hint
-from tclose_spark.table.entities.cells import CountedCells, counted_cells, is_named_count
+from tclose_spark.table.entities.cells import CountedCells, counted_cells
 from tclose_spark.table.entities.grouping import Grouping, agreement_by_chance, groupings, pair_groupings
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
@@ -201,7 +201,7 @@ class _Table:
 
     def cells(self) -> CountedCells | None:
         """What shows that rows are cells of a table of counts; None if they are not."""
-        named = [place for place, name in enumerate(self.names) if is_named_count(name)]
+        named = [place for place, hint in enumerate(self.hints) if hint.counted]
         counts = [self.names[place] for place in named if self._values(place) >= FEWEST_COUNTS]
         if not counts:
             return None
