@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -57,8 +57,10 @@ class Dictionary:
             )
         if others:
             note(f"{self.where}: {len(others)} of its {len(self.of_columns)} names are not columns of the table")
-        of_labels = {_key(name): Description(text) for name, text in labels.items()}
-        return Dictionary(self.where, {**of_labels, **self.of_columns})
+        both = {_key(name): Description(label) for name, label in labels.items()}
+        for name, own in self.of_columns.items():
+            both[name] = own if own.text else replace(both.get(name, NOTHING), is_identifier=own.is_identifier)
+        return Dictionary(self.where, both)
 
 
 NO_DICTIONARY = Dictionary()
@@ -79,16 +81,15 @@ def read_dictionary(given: Given, table: str) -> Dictionary:
     if given is None:
         return NO_DICTIONARY
     if isinstance(given, Mapping):
-        return _dictionary("dictionary", [Entry(name, text) for name, text in given.items()])
+        return _dictionary("dictionary", [(name, Description(text)) for name, text in given.items()])
     path = Path(given)
     ending, where = path.suffix.lower(), f"{OPTION} {path}"
     if ending in CSV_ENDINGS:
-        entries = csv_entries(_text(path, where), where)
-    elif ending == ".json" or ending in YAML_ENDINGS:
-        entries = _entries_of_tree(_tree(_text(path, where), where, ending), table, where)
-    else:
-        raise InputError(f"{where}: expected a file called .csv, .json or .yaml")
-    return _dictionary(where, entries)
+        return _dictionary(where, csv_entries(_text(path, where), where))
+    if ending == ".json" or ending in YAML_ENDINGS:
+        tree = _tree(_text(path, where), where, ending)
+        return _dictionary(where, _entries_of_tree(tree, table, where))
+    raise InputError(f"{where}: expected a file called .csv, .json or .yaml")
 
 
 def _key(name: str) -> str:
@@ -99,10 +100,10 @@ def _dictionary(where: str, entries: Iterable[Entry]) -> Dictionary:
     """The dictionary with these entries. Raises InputError if there is none, or a name is there twice."""
     found: dict[str, Description] = {}
     twice = 0
-    for entry in entries:
-        key = _key(entry.name)
+    for name, description in entries:
+        key = _key(name)
         twice += key in found
-        found[key] = Description(entry.text, entry.is_identifier)
+        found[key] = description
     if twice:
         raise InputError(
             f"{where}: {twice} of its {len(found) + twice} names are there before, in any case; give each column one "
@@ -206,7 +207,7 @@ def _entry(one: Mapping[str, Any], keys: Sequence[str], is_identifier: bool = Fa
     name = one.get("name")
     if isinstance(name, str) and name.strip():
         texts = [one[key] for key in keys if isinstance(one.get(key), str)]
-        yield Entry(name, ". ".join(texts), is_identifier)
+        yield name, Description(". ".join(texts), is_identifier)
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import NamedTuple
 
 from tclose_spark.errors import InputError
 from tclose_spark.table.column_names.hints import hint_of, words_of
@@ -48,12 +47,8 @@ class Description:
     is_identifier: bool = False
 
 
-class Entry(NamedTuple):
-    """A column's name and description in a file."""
-
-    name: str
-    text: str
-    is_identifier: bool = False
+Entry = tuple[str, Description]
+"""A column's name and description in a file."""
 
 
 def csv_entries(text: str, where: str) -> list[Entry]:
@@ -93,11 +88,11 @@ def _row_entries(headers: Sequence[str], row: Sequence[str]) -> Iterator[Entry]:
     is_identifier = _first(cells, IDENTIFIERS).strip().lower() in MARKED
     said = ". ".join(texts)
     if kind != CHECKBOX:
-        yield Entry(name, said, is_identifier)
+        yield name, Description(said, is_identifier)
         return
     for choice in _first(cells, CHOICES).split("|"):
         code, _, label = choice.partition(",")
-        yield Entry(f"{name}___{_code(code)}", f"{said}: {label.strip()}", is_identifier)
+        yield f"{name}___{_code(code)}", Description(f"{said}: {label.strip()}", is_identifier)
 
 
 def _code(text: str) -> str:
