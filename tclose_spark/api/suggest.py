@@ -13,9 +13,11 @@ from tclose_spark.api.arguments import Number, Table, number_of_rows, path_of, r
 from tclose_spark.api.session import Log, announcer, choose, on_engine, working
 from tclose_spark.api.signatures import verb
 from tclose_spark.io.input.arrow_frames import read_once
+from tclose_spark.io.input.office_files import labels_of
 from tclose_spark.io.input.table_argument import as_typed, source_of
 from tclose_spark.runfile.spec import Input
 from tclose_spark.suggesting.choosing import SMALLER
+from tclose_spark.suggesting.dictionary import Given, read_dictionary
 from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.suggestion import SAMPLE, Suggestion, release_name, require_valid, suggestion_from_facts
 from tclose_spark.suggesting.views import HEADING, column_line, summary_lines
@@ -37,6 +39,7 @@ def suggest(
     options: Mapping[str, Any] | None = None,
     file: str | PathLike[str] | None = None,
     name: str = "table",
+    dictionary: Given = None,
     k: int | None = None,
     t: Number = "0.2",
     trial: bool = True,
@@ -55,18 +58,22 @@ def suggest(
     format, options: of a path, as in a run file; by default what the path says.
     file: the place of the run file, which its paths are relative to.
     name: of a table in memory, in the run file.
+    dictionary: what the columns are: texts by column, or the path of a CSV file, of a data package or table schema
+        (JSON), or of a data contract (YAML). Labels of Stata, SPSS and SAS files count without it.
     trial: carry the run file out in memory on some 20,000 rows of the sample, and note the expected figures in it.
     log: takes a line about each column.
     engine: see `release`.
 
     Raises:
-        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of.
+        InputError: if the table cannot be read, is empty, or has no two columns that a release could be made of; or if
+            the dictionary cannot be read, has a name twice, or has none of the columns.
         ConfigurationError: if a setting is wrong.
     """
     most, path = number_of_rows(sample), path_of(table)
     require_valid(k, str(t))
     source = source_of(path, format, reader_options(options)) if path else Input(path=name, format="table")
     held = None if path else read_once(table)
+    described = read_dictionary(dictionary, Path(source.path).name)
 
     def work(on: str) -> tuple[TableFacts, Input]:
         with working("tclose suggest", held, path, on) as session, as_typed():
@@ -75,8 +82,9 @@ def suggest(
             from tclose_spark.suggesting.opening import open_frame, open_unknown_table
 
             opened = open_unknown_table(session, source) if path else open_frame(session, held, source)
+            of_columns = described.of_table(opened.columns, labels_of(opened.source))
             with errors_translated(opened):
-                return gather_described(opened, most, k), opened.source
+                return gather_described(opened, most, k, of_columns), opened.source
 
     facts, renamed = on_engine(choose("suggest", engine, table=held, source=source), work)
     announce = announcer(log)

@@ -258,6 +258,14 @@ def suggest(
     ] = "100000",
     format_: Format = None,
     option: ReaderOptions = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(
+            "--dictionary",
+            metavar="FILE",
+            help="Descriptions of columns: CSV, a data package (JSON), a contract (YAML).",
+        ),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("--k", min=2, help="For the run file; by default 10, or less for a small table.")
     ] = None,
@@ -277,7 +285,7 @@ def suggest(
     if not overwrite:
         require_new("--output", file, in_folder=False)
     how: dict[str, Any] = {"format": format_, "options": options, "file": file, "k": k, "t": t}
-    how |= {"trial": trial, "engine": engine}
+    how |= {"dictionary": dictionary, "trial": trial, "engine": engine}
     suggestion = suggest_run_file(table, sample=parse_number(sample), log=lambda line: show([line]), **how)
     show(summary_lines(suggestion))
     suggestion.write(file, overwrite)

@@ -217,7 +217,7 @@ def leave_out_revealing(choice: ChosenRoles, codes: Mapping[str, IntArray]) -> C
 
 def _of_households(one: SuggestedColumn) -> bool:
     """A sort key: weights of persons first."""
-    return bool({"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"} & set(words_of(one.name)))
+    return bool({"household", "hh", "hhwt", "wgtp", "hwgt", "hweight"} & set(words_of(one.facts.called)))
 
 
 def _widely_known(one: SuggestedColumn) -> tuple[bool, bool, int]:

@@ -81,6 +81,8 @@ class WholeCounts:
 class ColumnFacts:
     """A column as figures of the sample; `whole` has those of the table.
 
+    phrase: of its description, whose words count instead of its name's; "" if the name's count.
+    marked: whether its description marks it as an identifier.
     unusable: why it cannot be published; "" if it can.
     sampled: rows of the sample. present: those with a value.
     alone: share of the sample's rows whose value is unique.
@@ -102,6 +104,8 @@ class ColumnFacts:
     name: str
     kind: Kind
     whole: WholeCounts
+    phrase: str = ""
+    marked: bool = False
     unusable: str = ""
     sampled: int
     present: int
@@ -129,6 +133,16 @@ class ColumnFacts:
     entity: Entity | None = None
     refuted: bool = False
     text: Mapping[str, str | bool]
+
+    @property
+    def called(self) -> str:
+        """The words that show what it is about."""
+        return self.phrase or self.name
+
+    @property
+    def told_by(self) -> str:
+        """Where these words are, as reasons begin."""
+        return "its description" if self.phrase else "its name"
 
     @property
     def is_number(self) -> bool:
@@ -195,10 +209,12 @@ def facts_of(
     whole: WholeCounts,
     unusable: str = "",
     least: int = K,
+    phrase: str = "",
 ) -> ColumnFacts:
     """The facts of one column of a sample.
 
     column: its values; numbers as such, all others as text, missing as null. least: rows of a code that is named.
+    phrase: see `ColumnFacts`.
     """
     counted = pc.value_counts(pc.drop_null(column))
     counted = counted.combine_chunks() if isinstance(counted, pa.ChunkedArray) else counted
@@ -211,11 +227,12 @@ def facts_of(
     is_numeric = kind in ("integer", "decimal") or (kind == "text" and whole.numerals == whole.present)
     number = bool(len(values)) and is_numeric
     numbers = [float(value) for value in values.to_pylist()] if number else [0.0]
-    system = code_system(name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None
+    system = code_system(phrase or name, values.cast(pa.string()), counts) if kind in ("integer", "text") else None
     return ColumnFacts(
         name=name,
         kind=kind,
         whole=whole,
+        phrase=phrase,
         unusable=unusable,
         sampled=rows,
         present=rows - missing,

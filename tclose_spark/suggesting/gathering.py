@@ -26,10 +26,12 @@ from tclose_spark.errors import InputError
 from tclose_spark.measures.sketches import REGISTERS, DistinctCount, estimate
 from tclose_spark.runfile.missing import code_of
 from tclose_spark.suggesting.codes import NUMBERS
+from tclose_spark.suggesting.dictionary import NO_DICTIONARY, Dictionary
 from tclose_spark.suggesting.facts import Kind, TableFacts, WholeCounts, facts_of, least_k
 from tclose_spark.suggesting.opening import DELTA_FORBIDS
 from tclose_spark.suggesting.unique_share import codes_of
 from tclose_spark.table.arrays import Mapper
+from tclose_spark.table.column_names.descriptions import telling_phrase
 from tclose_spark.table.column_names.header_lines import require_names
 from tclose_spark.table.column_names.hints import hint_of
 from tclose_spark.table.columns.patterns import (
@@ -69,10 +71,13 @@ and after those `n` of each of PARTS.
 """
 
 
-def gather_facts(opened: OpenedTable, most: int | None, k: int | None = None) -> TableFacts:
+def gather_facts(
+    opened: OpenedTable, most: int | None, k: int | None = None, dictionary: Dictionary = NO_DICTIONARY
+) -> TableFacts:
     """The facts of every column under its new name, from one pass over the whole table and one over a sample.
 
     most: the approximate number of sampled rows; None for all. k: rows of a code that is named; None for `least_k`.
+    dictionary: of the columns, under the names of the input.
 
     Raises:
         InputError: if the table has no rows.
@@ -89,7 +94,10 @@ def gather_facts(opened: OpenedTable, most: int | None, k: int | None = None) ->
     sample, whole_values = _drawn(table, {f"c{place}": fields[place].type for place in read}, share)
     if not sample.num_rows:
         raise InputError("--sample: no row was drawn; give a larger number")
-    subjects = find_subjects(whole_values, [names[place] for place in read], [hint_of(names[place]) for place in read])
+    described = [dictionary.of(field.name) for field in fields]
+    phrases = [telling_phrase(name, one.text) for name, one in zip(names, described, strict=True)]
+    hints = [hint_of(phrases[place] or names[place]) for place in read]
+    subjects = find_subjects(whole_values, [names[place] for place in read], hints)
     facts, codes, columns = [], {}, []
     for place, (field, name) in enumerate(zip(fields, names, strict=True)):
         column = sample[f"c{place}"] if place in whole else pa.nulls(sample.num_rows, pa.string())
@@ -101,8 +109,9 @@ def gather_facts(opened: OpenedTable, most: int | None, k: int | None = None) ->
         else:
             counts = replace(counts, distinct=min(max(counts.distinct, distinct), counts.present), estimated=True)
         unusable = _unusable(field, name, names, counts)
-        found = facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows))
-        facts.append(replace(found, entity=subjects.of(name), refuted=name in subjects.refuted))
+        found = facts_of(name, kind_of(field.type), column, counts, unusable, k or least_k(rows), phrases[place])
+        marked = described[place].is_identifier
+        facts.append(replace(found, entity=subjects.of(name), refuted=name in subjects.refuted, marked=marked))
         codes[name] = codes_of(column)
         columns.append(column)
     return TableFacts(rows, tuple(facts), codes, pa.table(columns, names=names), subjects)
@@ -236,16 +245,20 @@ def _unusable(field: pa.Field, name: str, names: Sequence[str], whole: WholeCoun
     return ""
 
 
-def gather_described(opened: OpenedTable, most: int | None, k: int | None = None) -> TableFacts:
-    """The facts of an opened table, with codes for missing values read as missing. most, k: see `gather_facts`."""
-    first = gather_facts(opened, most, k)
+def gather_described(
+    opened: OpenedTable, most: int | None, k: int | None = None, dictionary: Dictionary = NO_DICTIONARY
+) -> TableFacts:
+    """The facts of an opened table, with codes for missing values read as missing. most, k, dictionary: see
+    `gather_facts`.
+    """
+    first = gather_facts(opened, most, k, dictionary)
     names = schema_of(opened.table).names
     _require_names(names, first.sample.slice(0, LINES))
     described = zip(names, first.facts, strict=True)
     codes = {name: [*map(code_of, one.codes.rows)] for name, one in described if one.codes.rows}
     if not codes:
         return first
-    again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k)
+    again = gather_facts(replace(opened, table=read_as_missing(opened.table, codes)), most, k, dictionary)
     facts = [replace(one, codes=found.codes) for one, found in zip(again.facts, first.facts, strict=True)]
     return replace(again, facts=tuple(facts))
 

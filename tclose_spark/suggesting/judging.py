@@ -1,4 +1,4 @@
-"""The suggested role of one column, by its name and facts. Of two possible roles, the safer is suggested."""
+"""The suggested role of one column, by its name, description and facts: of two possible roles, the safer."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ class SuggestedColumn:
 
     @property
     def concept(self) -> Concept | None:
-        """The concept that its name stands for."""
+        """The concept that its name, or its description, stands for."""
         return self.hint.concept
 
 
 def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
     """The suggested role of a column.
 
-    A direct identifier is recognized by its name, by the form of its values, or by the number of distinct ones. A
-    column is insensitive only if nothing suggests another role.
+    A direct identifier is recognized by its name or description, by the form of its values, or by the number of
+    distinct ones. A column is insensitive only if nothing suggests another role.
     """
     hint = _hint(facts)
     role, why = _role(facts, hint)
@@ -68,10 +68,10 @@ def suggest_role(facts: ColumnFacts) -> SuggestedColumn:
 
 
 def _hint(facts: ColumnFacts) -> Hint:
-    """What its name suggests, where its values decide between meanings: dates are of birth or of an event, and a weight
-    is that of a body or of a row of a survey.
+    """What its name or its description suggests, where its values decide between meanings: dates are of birth or of an
+    event, and a weight is that of a body or of a row of a survey.
     """
-    hint = hint_of(facts.name)
+    hint = hint_of(facts.called)
     if facts.is_date and (hint.concept is None or hint.concept.name != "age") and not hint.technical:
         return replace(hint, concept=EVENT)
     if hint.weight and facts.weighs:
@@ -84,12 +84,14 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     if facts.entity is not None:
         return "direct", _groups(facts.entity)
     if concept is not None and concept.role == "direct":
-        return "direct", f"its name: {concept.name}"
+        return "direct", f"{facts.told_by}: {concept.name}"
+    if facts.marked:
+        return "direct", "its description: marked as an identifier"
     looks = _looks(facts)
     if looks is not None and looks[1] >= LOOKING_ALIKE:
         return "direct", looks[0]
     if concept is not None and concept.role == "weight" and facts.are_all_numbers and not facts.whole.missing:
-        return "weight", f"its name: {concept.name}"
+        return "weight", f"{facts.told_by}: {concept.name}"
     identifying = _unique(facts, hint)
     if identifying:
         return "direct", identifying
@@ -100,9 +102,9 @@ def _role(facts: ColumnFacts, hint: Hint) -> tuple[Role, str]:
     if looks is not None:
         return "open", f"{looks[0]}: text with traces of people"
     if concept is not None and concept.role == "weight":
-        return "open", f"its name: {concept.name}; but not all rows have a number"
+        return "open", f"{facts.told_by}: {concept.name}; but not all rows have a number"
     if concept is not None:
-        return concept.role, f"its name: {concept.name}"
+        return concept.role, f"{facts.told_by}: {concept.name}"
     if _says_nothing(facts, hint):
         return (
             "insensitive",
@@ -141,7 +143,7 @@ def _unique(facts: ColumnFacts, hint: Hint) -> str:
     if facts.uniqueness >= NEARLY_UNIQUE and not measured and facts.whole.present > 1:
         return f"nearly unique: {said}"
     if hint.numbers and facts.uniqueness >= (KEYED if hint.concept is None else KEYED_OF_A_CONCEPT):
-        return f"its name is that of a number, and {said}"
+        return f"{facts.told_by} is that of a number, and {said}"
     if facts.length >= FREE_TEXT and facts.uniqueness >= KEYED:
         return f"free text ({facts.length:.0f} characters on average), which may name people"
     return ""

@@ -51,7 +51,7 @@ def quasi_identifier_settings(one: SuggestedColumn, taken: bool = True) -> Colum
             )
     elif facts.system is not None and facts.whole.distinct > FEW:
         settings["hierarchy"] = facts.system.hierarchy
-        said.append(f"{facts.system.name}, by its name and the form of its values")
+        said.append(f"{facts.system.name}, by {facts.told_by} and the form of its values")
     elif facts.whole.distinct <= MOST_IN_SETS:
         settings["generalization"] = "set"
     else:
@@ -88,7 +88,9 @@ def sensitive_settings(one: SuggestedColumn, t: str) -> ColumnSettings:
     elif facts.system is not None and facts.whole.distinct > FEW:
         missing = {"missing": "leaf"} if facts.whole.missing else {}
         settings = {"distance": "hierarchical", "t": t, "hierarchy": facts.system.hierarchy, **missing}
-        said.append(f"{facts.system.name}, by its name and the form of its values: near codes are less different")
+        said.append(
+            f"{facts.system.name}, by {facts.told_by} and the form of its values: near codes are less different"
+        )
     elif facts.amounts and not facts.is_number and one.concept is not None and one.concept.name in MEASURED:
         said.append(
             "! amounts as text (a comma, separators or a currency); as numbers they could have distance: ordered"

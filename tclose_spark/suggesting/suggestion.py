@@ -29,7 +29,7 @@ from tclose_spark.suggesting.facts import TableFacts
 from tclose_spark.suggesting.judging import SuggestedColumn, suggest_role
 from tclose_spark.suggesting.unique_share import changing_share, rarity, unique_shares
 from tclose_spark.suggesting.writing import Draft, render_run_file, repeated
-from tclose_spark.table.entities.cells import counted_cells, is_named_count
+from tclose_spark.table.entities.cells import counted_cells
 from tclose_spark.table.entities.finding import FEWEST_COUNTS
 
 SAMPLE = 100_000
@@ -118,7 +118,7 @@ def require_valid(k: int | None, t: str) -> None:
 
 def require_people(columns: Sequence[SuggestedColumn], gathered: TableFacts) -> None:
     """Raises InputError if rows are cells of a table of counts."""
-    named = [one for one in columns if is_named_count(one.name)]
+    named = [one for one in columns if one.hint.counted]
     whole = [one.facts for one in named if one.facts.is_number and not one.facts.fractions]
     counts = [facts.name for facts in whole if facts.distinct >= FEWEST_COUNTS]
     able = [one for one in columns if one.role != "direct" and one.name not in counts and not one.facts.fractions]

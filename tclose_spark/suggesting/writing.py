@@ -166,6 +166,7 @@ def render_run_file(draft: Draft) -> str:
         name=scalar(draft.name),
         table=in_comment(draft.table),
         file=in_comment(draft.file),
+        described=any(one.facts.phrase or one.facts.marked for one in draft.columns),
         looked_at=f"{draft.rows:,} rows" if whole else f"a sample of {draft.sampled:,} of {draft.rows:,} rows",
         in_the="in the table" if whole else "in the sample (in the table fewer are)",
         path=scalar(draft.source.path),
@@ -237,7 +238,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
     found = []
     numbered = any(map(_numbers_persons, choice.direct))
     for one in (*choice.direct, *choice.insensitive, *choice.open):
-        facts, least = one.facts, least_uniqueness(one.name)
+        facts, least = one.facts, least_uniqueness(one.facts.called)
         if facts.entity is not None and facts.entity.kind == "person":
             least = 0.0
         elif numbered or has_fractions(facts) or (facts.refuted and least != 0.0):
@@ -250,7 +251,7 @@ def repeated(choice: ChosenRoles, exact: bool) -> tuple[Repetition, ...]:
 
 def _numbers_persons(one: SuggestedColumn) -> bool:
     """Whether a column is called the number of a person, and is different in each row."""
-    return least_uniqueness(one.name) == 0.0 and one.facts.uniqueness >= ONE_PERSON_EACH
+    return least_uniqueness(one.facts.called) == 0.0 and one.facts.uniqueness >= ONE_PERSON_EACH
 
 
 def _is_household(one: SuggestedColumn) -> bool:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from tclose_spark.errors import ConfigurationError, InputError
 from tclose_spark.io.input import problems
 from tclose_spark.io.input.json_files import read_json
-from tclose_spark.io.input.statistics_files import read_statistics
+from tclose_spark.io.input.statistics_files import KINDS, read_statistics, variable_labels
 from tclose_spark.io.input.workbooks import read_workbook
+from tclose_spark.io.storage.folders import place_of
 from tclose_spark.io.storage.stores import Place, opened
 from tclose_spark.runfile.spec import Input
 
@@ -44,9 +45,17 @@ def read_by(reader: Callable[[Place, Input], Any], file: Place, source: Input) -
         raise problems.not_of_format(source, type(error).__name__) from None
 
 
+def labels_of(source: Input) -> dict[str, str]:
+    """The labels of variables in a file of Stata, SPSS or SAS, by column; none of other files. See `read_file` for
+    errors.
+    """
+    labels: dict[str, str] = read_by(variable_labels, place_of(source.path), source) if source.format in KINDS else {}
+    return labels
+
+
 def _arrow(file: Place, source: Input) -> pa.Table:
     return import_module(f"pyarrow.{source.format}").read_table(opened(file))
 
 
 READERS = {"excel": read_workbook, "jsonl": read_json, "feather": _arrow, "orc": _arrow}
-READERS |= dict.fromkeys(("stata", "spss", "sas"), read_statistics)
+READERS |= dict.fromkeys(KINDS, read_statistics)

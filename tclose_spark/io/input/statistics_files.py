@@ -26,10 +26,7 @@ def read_statistics(file: Place, source: Input) -> pa.Table:
 
     A time is text by its hours, which may be 24 and more, or negative. A time of Stata beyond a day is a moment.
     """
-    import pyreadstat
-
-    ending = file.name.lower().rpartition(".")[2]
-    reader = getattr(pyreadstat, f"read_{OTHER_KINDS.get(ending, KINDS[source.format])}")
+    reader = _reader_of(file, source)
     columns, about = _read(reader, file)
     times = [name for name, column in columns.items() if any(isinstance(value, dt.time) for value in column)]
     if times:  # pyreadstat leaves whole days out of them
@@ -38,6 +35,20 @@ def read_statistics(file: Place, source: Input) -> pa.Table:
     labels = about.variable_value_labels
     arrays = [_labelled(column, labels.get(name, {}), name, file.name) for name, column in columns.items()]
     return pa.table(arrays, [*columns])
+
+
+def variable_labels(file: Place, source: Input) -> dict[str, str]:
+    """What a file says of its columns, by name. Columns without a label are left out."""
+    with file.open("rb") as content:
+        _, about = _reader_of(file, source)(content, metadataonly=True)
+    return {name: label for name, label in about.column_names_to_labels.items() if label}
+
+
+def _reader_of(file: Place, source: Input) -> Callable[..., Any]:
+    import pyreadstat
+
+    ending = file.name.lower().rpartition(".")[2]
+    return getattr(pyreadstat, f"read_{OTHER_KINDS.get(ending, KINDS[source.format])}")  # type: ignore[no-any-return]
 
 
 def _read(reader: Callable[..., Any], file: Place, **options: Any) -> tuple[dict[str, Any], Any]:

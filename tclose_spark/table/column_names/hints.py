@@ -33,9 +33,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 _LEXICON: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8"))
 CONCEPTS = tuple(Concept(**{**entry, "words": _words(entry["words"])}) for entry in _LEXICON["concepts"])
-NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
+IDS, NUMBERS, CODES, OF_OTHERS, OF_THINGS, TECHNICAL, WEIGHTS, QUANTITIES, COUNTED = (
     frozenset(_words(_LEXICON[key]))
-    for key in ("numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
+    for key in ("ids", "numbers", "codes", "of_others", "of_things", "technical", "weights", "quantities", "counted")
 )
 
 COUNTS = frozenset(["num", "number", "n", "no", "nr"])
@@ -44,6 +44,8 @@ NAMES = frozenset(["name", "names", "nom", "nombre", "nome", "naam"])
 """Words for names of people and of things."""
 LINKS = frozenset(["of", "the", "de", "du", "des", "del", "della", "di", "van", "la", "le", "l", "el", "il", "het"])
 """Words between a name and its owner."""
+AMOUNTS = frozenset(word for one in CONCEPTS if one.name in ("money", "finances") for word in one.words)
+"""Words for amounts of money."""
 BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[^A-Za-z0-9]+|(?<=[A-Za-z])(?=[0-9]{4}$)")
 NUMBERED = re.compile(r"^([a-z]{3,})[0-9]+$")
 """Words of one of several columns: `diag2` is a diagnosis."""
@@ -58,6 +60,10 @@ _AFFIXES = [
     (entry, place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if "*" in entry
 ]
 """Words of which only the beginning or the end is given."""
+_ALONE = [
+    (entry[1:], place, concept) for place, concept in enumerate(CONCEPTS) for entry in concept.words if entry[0] == "="
+]
+"""Words that have a sense if the name has no other."""
 _ENDINGS = [
     (word, place, concept)
     for place, concept in enumerate(CONCEPTS)
@@ -79,6 +85,8 @@ class Hint:
     codes: whether the name calls it a number, a key or a code, so its numbers are not measurements.
     nominal: whether its whole numbers are codes by its concept.
     quantity: whether a word is that of a quantity, such as a duration.
+    of_thing: whether a word is that of a thing, so that a number is that of no person.
+    counted: whether a word is that of what a table of counts counts.
     of_others: whether it is about another person or another time.
     technical: whether all its words are about the table and not about people.
     weight: whether it calls it a weight and shows no more, so that it is that of a body or of a row of a survey.
@@ -92,6 +100,8 @@ class Hint:
     weight: bool = False
     nominal: bool = False
     quantity: bool = False
+    of_thing: bool = False
+    counted: bool = False
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -114,12 +124,22 @@ def hint_of(name: str) -> Hint:
     ('health', "person's name")
     >>> hint_of("addr_state").concept.name, hint_of("state_address").concept.name, hint_of("course_name").concept
     ('place', 'contact', None)
+    >>> hint_of("credit_card_balance").concept.name, hint_of("employment_status").concept.name
+    ('finances', 'work')
+    >>> hint_of("deaths_total").counted, hint_of("age").counted
+    (True, False)
     """
     listed = words_of(name)
     words = frozenset([*listed, *(NUMBERED.sub(r"\1", word) for word in listed)])
+    if words & IDS:
+        words |= {"id"}
+    counts = _is_of_count(listed)
+    named = words - COUNTS if _counts_several(listed) else words
     found: list[tuple[float, int, Concept]] = [
-        (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= words
+        (-len(entry), place, concept) for entry, place, concept in _ENTRIES if entry <= named
     ]
+    if not found:
+        found = [(0, place, one) for entry, place, one in _ALONE if entry in words and len(_spelled(listed)) == 1]
     if not found:
         found = _with_affixes(words)
     if not found:  # Jahresgehalt, Haushaltseinkommen
@@ -128,9 +148,10 @@ def hint_of(name: str) -> Hint:
         found = [one for one in found if one[2].name != "person's name"]
     if _is_part_of_address(listed):
         found = [one for one in found if one[2].name != "contact"]
+    if AMOUNTS & _ends(listed):  # credit_card_balance
+        found = [one for one in found if one[2].name != "account"]
     technical = bool(words) and any(words <= TECHNICAL | phrase for phrase in _PHRASES if phrase <= words)
     concept = min(found, key=lambda one: one[:2])[2] if found and not technical else None
-    counts = len(listed) > 1 and listed[0] in COUNTS and (listed[1] == "of" or listed[-1][-1] == "s")
     keys = words - COUNTS if counts else words
     return Hint(
         concept=concept,
@@ -140,8 +161,39 @@ def hint_of(name: str) -> Hint:
         technical=technical,
         weight=concept is None and bool(words & WEIGHTS),
         quantity=bool(words & QUANTITIES),
+        of_thing=not OF_THINGS.isdisjoint(listed),
+        counted=not COUNTED.isdisjoint(listed),
         nominal=concept is not None and concept.nominal and not words & QUANTITIES,
     )
+
+
+def _spelled(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if not word.isdigit()]
+
+
+def _ends(words: tuple[str, ...]) -> frozenset[str]:
+    """What a name can be a name of: its last word, and the last one before `of`."""
+    before = words[: words.index("of")] if "of" in words else ()
+    return frozenset([*words[-1:], *before[-1:]])
+
+
+def _is_of_count(words: tuple[str, ...]) -> bool:
+    """Whether the name is that of a count: `num_visits`, `lifetime number of visits`; not `patient_number`."""
+    place = _count_in(words)
+    if place is None or _counts_several(words):
+        return place is not None
+    return words[place + 1] == "of" and (place == 0 or words[-1].endswith("s"))
+
+
+def _counts_several(words: tuple[str, ...]) -> bool:
+    """Whether a name begins with a count of several things: `number of patient visits` has no patient number."""
+    place = _count_in(words)
+    return place is not None and QUANTITIES.issuperset(words[:place]) and words[-1].endswith("s")
+
+
+def _count_in(words: tuple[str, ...]) -> int | None:
+    """The place of the first word of a count that is not the last word."""
+    return next((place for place, word in enumerate(words[:-1]) if word in COUNTS), None)
 
 
 def _is_name_of_thing(words: tuple[str, ...]) -> bool:
@@ -179,7 +231,7 @@ def is_shared(name: str) -> bool:
     """
     hint = hint_of(name)
     of_people = hint.concept is None or hint.concept.unique or hint.concept.name == "household number"
-    return hint.of_others or bool(OF_THINGS & set(words_of(name))) or not of_people
+    return hint.of_others or hint.of_thing or not of_people
 
 
 def least_uniqueness(name: str) -> float | None:
@@ -197,4 +249,4 @@ def least_uniqueness(name: str) -> float | None:
         return None
     if hint.concept is not None:
         return 0.0 if hint.concept.unique else None
-    return KEYED if hint.numbers and not OF_THINGS & set(words_of(name)) else None
+    return KEYED if hint.numbers and not hint.of_thing else None

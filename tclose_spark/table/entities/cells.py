@@ -13,7 +13,6 @@ from math import prod
 import numpy as np
 
 from tclose_spark.table.arrays import IntArray, tuple_codes
-from tclose_spark.table.column_names.hints import COUNTED, words_of
 
 MOST_VALUES = 0.2  # values of a dimension, a row
 MOST_DIMENSIONS = 16
@@ -32,15 +31,6 @@ class CountedCells:
 
     count: str
     dimensions: tuple[str, ...]
-
-
-def is_named_count(column: str) -> bool:
-    """Whether a column is named as a count.
-
-    >>> is_named_count("deaths_total"), is_named_count("age")
-    (True, False)
-    """
-    return bool(COUNTED & set(words_of(column)))
 
 
 def counted_cells(counts: Sequence[str], others: Mapping[str, IntArray]) -> CountedCells | None:

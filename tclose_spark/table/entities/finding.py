@@ -14,7 +14,7 @@ import numpy as np
 
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.column_names.hints import Hint
-from tclose_spark.table.entities.cells import CountedCells, counted_cells, is_named_count
+from tclose_spark.table.entities.cells import CountedCells, counted_cells
 from tclose_spark.table.entities.grouping import Grouping, agreement_by_chance, groupings, pair_groupings
 from tclose_spark.table.entities.whole_values import MISSING, WholeValues
 
@@ -150,7 +150,7 @@ class _Table:
         several = len(found.constant) >= min(FEWEST_CONSTANT, len(found.agreements))
         if self._of(INDIVIDUAL, range(len(self.names))):
             return bool(individual) and (several or bool(sexes))
-        return several and any(self.hints[place].numbers for place in found.columns)
+        return several and any(self._numbers_persons(place) for place in found.columns)
 
     def is_refuted(self, found: Grouping) -> bool:
         """Whether people differ within the values of a column: in their sex, or in all that is individual and lasts."""
@@ -201,7 +201,7 @@ class _Table:
 
     def cells(self) -> CountedCells | None:
         """What shows that rows are cells of a table of counts; None if they are not."""
-        named = [place for place, name in enumerate(self.names) if is_named_count(name)]
+        named = [place for place, hint in enumerate(self.hints) if hint.counted]
         counts = [self.names[place] for place in named if self._values(place) >= FEWEST_COUNTS]
         if not counts:
             return None
@@ -279,6 +279,11 @@ class _Table:
     def _concept(self, place: int) -> str | None:
         concept = self.hints[place].concept
         return None if concept is None else concept.name
+
+    def _numbers_persons(self, place: int) -> bool:
+        """Whether the name says number or key, and not of a thing."""
+        hint = self.hints[place]
+        return hint.numbers and not (hint.of_thing and hint.concept is None)
 
     def _is_described(self, place: int) -> bool:
         """Whether the name says that the column describes people, or weighs rows, so that it is no key."""

@@ -1,0 +1,126 @@
+"""Which words of a column's description count like those of its name.
+
+Most words of a sentence are about something else: the number of days that a patient was in hospital is no number of a
+patient. So a description is read in phrases, and the first phrase with a known sense counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tclose_spark.table.column_names.hints import IDS, Hint, hint_of, words_of
+
+CLAUSE_END = re.compile(r"[^\w\s'\u2019&_#%-]+|\s[-\u2013\u2014]+\s|__+")
+"""What ends a clause: signs other than those within words."""
+WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*")
+LINKS = frozenset(["of", "de", "du", "des", "del", "della", "di", "van", "von", "der", "d", "l", "s"])
+"""Words that link two nouns into one phrase."""
+ARTICLES = frozenset(
+    [
+        *("the", "a", "an"),
+        *("die", "das", "den", "dem", "ein", "eine", "einer", "eines"),
+        *("le", "la", "les", "un", "une"),
+        *("el", "los", "las", "una", "il", "lo", "gli", "i"),
+        *("het", "een"),
+    ]
+)
+"""Words that begin a phrase, unless a link is before them."""
+BREAKS = frozenset(
+    [
+        *("in", "on", "at", "by", "to", "from", "with", "without", "for", "as", "per", "than", "over", "under"),
+        *(
+            "and",
+            "or",
+            "if",
+            "when",
+            "where",
+            "whether",
+            "which",
+            "who",
+            "whom",
+            "whose",
+            "that",
+            "this",
+            "how",
+            "what",
+        ),
+        *("is", "are", "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "can", "could", "will"),
+        *("during", "since", "until", "after", "before", "between", "within", "into", "about", "against", "through"),
+        *("it", "its", "you", "your", "we", "our", "they", "their", "his", "her", "not", "no", "yes", "any", "each"),
+        *("und", "oder", "im", "am", "bei", "mit", "von", "zum", "zur", "seit", "vor", "nach", "ob", "ist", "war"),
+        *("et", "ou", "dans", "pour", "par", "sur", "avec", "est", "sont"),
+        *("y", "o", "en", "para", "por", "con", "es", "son", "e", "per", "che", "op", "voor", "met", "bij"),
+    ]
+)
+"""Words that end a phrase."""
+IDENTIFYING = (IDS | {"id"}) - {"key"}
+"""Words of identifiers in sentences, where `key` is an adjective, too."""
+
+
+def telling_phrase(name: str, description: str) -> str:
+    """The phrase of a column's description whose words count instead of those of its name; "" if the name's count.
+
+    The name counts where its sense is known, unless the description is that of an identifier.
+
+    >>> telling_phrase("v1", "Age of the respondent in years"), telling_phrase("age", "Income of the respondent")
+    ('Age of respondent', '')
+    >>> telling_phrase("region", "Unique identifier of the patient")
+    'Unique identifier of patient'
+    >>> telling_phrase("v2", "Number of days the patient was in hospital")
+    'Number of days'
+    """
+    own = hint_of(name)
+    said = {phrase: hint_of(phrase) for phrase in phrases(description)}
+    known = next((phrase for phrase, hint in said.items() if hint.concept is not None or identifies(phrase)), "")
+    if known:
+        return "" if own.concept is not None and not _overrules(own, known) else known
+    if own.concept is not None or _says_something(own):
+        return ""
+    if said and all(hint.technical for hint in said.values()):
+        return next(iter(said))
+    return next((phrase for phrase, hint in said.items() if _says_something(hint) and not hint.technical), "")
+
+
+def phrases(description: str) -> Iterator[str]:
+    """The phrases of a description, without articles.
+
+    >>> list(phrases("Whether the patient's mother has ever smoked (1 = yes)"))
+    ["patient s mother", 'ever smoked', '1']
+    """
+    for clause in CLAUSE_END.split(description):
+        phrase: list[str] = []
+        for word in WORD.findall(clause):
+            lower = word.lower()
+            is_linked = bool(phrase) and phrase[-1].lower() in LINKS
+            if lower in ARTICLES and is_linked:
+                continue
+            if lower in BREAKS or lower in ARTICLES:
+                yield from _joined(phrase)
+                phrase = []
+            else:
+                phrase.append(word)
+        yield from _joined(phrase)
+
+
+def identifies(phrase: str) -> bool:
+    """Whether a phrase has a word for an identifier."""
+    return bool(IDENTIFYING & set(words_of(phrase)))
+
+
+def _joined(words: list[str]) -> Iterator[str]:
+    if words:
+        yield " ".join(words)
+
+
+def _overrules(own: Hint, phrase: str) -> bool:
+    """Whether a phrase is that of an identifier, and neither the name is, nor does the phrase begin like the name."""
+    concept, begins = hint_of(phrase).concept, hint_of(phrase.partition(" of ")[0]).concept
+    is_identifier = identifies(phrase) or (concept is not None and concept.role == "direct")
+    is_other = own.concept is not None and own.concept.role != "direct" and own.concept != begins
+    return is_identifier and is_other
+
+
+def _says_something(hint: Hint) -> bool:
+    """Whether words without a concept have a sense: a number, a code, a weight, a quantity, or one of the table."""
+    return hint.numbers or hint.codes or hint.weight or hint.quantity or hint.technical
