@@ -82,7 +82,8 @@ def test_a_table_that_only_has_columns_without_a_text(spark: SparkSession) -> No
     table = pa.table({"tags": [["a"], ["b"]]})
     here, there = (gather_facts(open_frame(session, table, SOURCE), None) for session in (LocalSession(), spark))
     assert figures(here) == figures(there)
-    assert (here.rows, here.facts[0].unusable) == (2, "its type, array, cannot be released")
+    assert here.rows == 2
+    assert here.facts[0].unusable.startswith("its type, array, cannot be released; flatten it")
 
 
 @pytest.mark.parametrize("form", ["csv", "csv with ;", "parquet", "frame"])

@@ -679,10 +679,11 @@ def test_everything_public_is_computed_again_from_the_release_and_the_run_file(f
     found, certificate = Found(folder), json.loads((folder / "out/public/certificate.json").read_text())
     page = (folder / "out/public/report.html").read_text()
     expected = found.certificate()
-    # no figures of the data: the tool, the moment, the method's settings; and a hash of the rows, and how many
-    # expectations there are
+    # no figures of the data: the tool, the moment, the method's settings and its package; and a hash of the rows, and
+    # how many expectations there are
     for path in (
         ("tool",),
+        ("brought",),
         ("issued",),
         ("method",),
         ("release", "fingerprint"),

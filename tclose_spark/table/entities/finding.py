@@ -106,7 +106,7 @@ def find_subjects(sample: WholeValues, names: Sequence[str], hints: Sequence[Hin
 
     sample: of the whole table. names, hints: of its columns, in the order of the sample.
     """
-    reduced = sample.reduced()
+    reduced = sample.reduced().ordered()
     table = _Table(sample=reduced, names=names, hints=hints)
     compared = list(groupings(reduced))
     found = [one for one in compared if one.constant]

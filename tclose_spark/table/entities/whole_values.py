@@ -221,6 +221,14 @@ class WholeValues:
         values = np.unique(self.hashes[:, column])
         return bool(np.count_nonzero(values & MEASURED) > MOSTLY * len(values))
 
+    def ordered(self) -> WholeValues:
+        """The sample with its rows in an order that follows from their content alone."""
+        of_row = np.zeros(len(self.hashes), dtype=np.uint64)
+        for column in self.hashes.T:
+            of_row = (of_row ^ column) * ODD
+            of_row ^= of_row >> HALF
+        return self._with(hashes=self.hashes[np.argsort(of_row)], rows=self.rows)
+
     def reduced(self) -> WholeValues:
         """The sample at the lowest level at which it has at most MOST_ROWS rows."""
         is_large = self.level > 0 or len(self.hashes) > self.most

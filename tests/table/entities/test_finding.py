@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tclose_spark.table.column_names.hints import hint_of
 from tclose_spark.table.entities.finding import Subjects, find_subjects
-from tclose_spark.table.entities.grouping import placeholder_rows
+from tclose_spark.table.entities.grouping import groupings, placeholder_rows
 from tclose_spark.table.entities.whole_values import sample_of
 
 NAMES = [
@@ -197,3 +197,17 @@ def test_people_with_a_count_are_no_cells(seed):
     rng = np.random.default_rng(seed)
     columns = persons(rng, "subject", people=400, each=1)
     assert subjects({**columns, "visits": rng.integers(0, 9, 400)}).cells is None
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 1_000))
+def test_agreement_follows_from_the_rows_and_not_from_their_order(seed):
+    """Of values with more rows than pairs are compared of, so that the pairs are drawn."""
+    rng = np.random.default_rng(seed)
+    columns = persons(rng, "subject", people=60, each=9)
+    order = rng.permutation(540)
+    first, second = (
+        sample_of(pa.table({name: np.asarray(columns[name])[of] for name in columns}).to_batches(), len(columns))
+        for of in (np.arange(540), order)
+    )
+    assert list(groupings(first.ordered())) == list(groupings(second.ordered()))
