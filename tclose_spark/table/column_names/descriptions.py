@@ -86,7 +86,7 @@ def phrases(description: str) -> Iterator[str]:
     """The phrases of a description, without articles.
 
     >>> list(phrases("Whether the patient's mother has ever smoked (1 = yes)"))
-    ["patient s mother", 'ever smoked', '1']
+    ['patient s mother', 'ever smoked', '1']
     """
     for clause in CLAUSE_END.split(description):
         phrase: list[str] = []
