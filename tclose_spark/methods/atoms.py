@@ -197,7 +197,7 @@ def _what_is_left(released: ResolvedAttributes, k: int, newcomers: IntArray) -> 
         return [a.t for a in released.sensitive] if released.rows else None
     if not Dense(released, k).holds(newcomers):
         return None
-    far = distances_of(released, k, newcomers)
+    far = distances_of(released, newcomers)
     left = [
         None if a.t is None else Fraction(math.floor((a.t - d) * PRECISION), PRECISION)
         for a, d in zip(released.sensitive, far, strict=True)
