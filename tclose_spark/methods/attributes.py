@@ -196,7 +196,7 @@ class ResolvedAttributes:
             cell_rows=profile.cell_table,
             nt=nt,
             units=units_of(settings, profile),
-            together=settings.person is not None and settings.person.rows == "together",
+            together=settings.keeps_people_together,
             varying=() if profile.people is None else profile.people.varying,
         )
 

@@ -16,6 +16,7 @@ import numpy as np
 from tclose_spark.runfile.attributes import Attributes
 from tclose_spark.table.arrays import FloatArray, IntArray
 from tclose_spark.table.domains import Profile
+from tclose_spark.table.people import FIRST, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
 
 WHOLE = 1 << 30
 """What a person or a household weighs, spread over its rows: the sum over 2^32 of them fits in 64 bits."""
@@ -75,14 +76,11 @@ def rows_of(cells: int) -> Unit:
 
 def units_of(settings: Attributes, profile: Profile) -> tuple[Unit, ...]:
     """The units of a profiled table: rows first, and people and households if they are counted."""
-    more = profile.cell_codes[:, len(profile.sensitive) :]
-    units = [rows_of(len(more))]
-    if profile.people is not None:
-        size = np.array(profile.people.sizes, dtype=np.int64)[more[:, 0]]
-        weights = np.rint(WHOLE / size).astype(np.int64)
-        units.append(Unit(name="people", of_cell=np.ascontiguousarray(more[:, 1]), spread=weights))
-    if profile.households is not None:
-        size = np.array(profile.households.sizes, dtype=np.int64)[more[:, -1]]
-        least = settings.least_households
-        units.append(Unit(name="households", of_cell=WHOLE // size, spread=None, needed=least, whole=WHOLE))
+    counted, units = profile.counted_of_cells, [rows_of(len(profile.cells))]
+    if FIRST in counted:
+        weights = np.rint(WHOLE / counted[ROWS_OF_PERSON]).astype(np.int64)
+        units.append(Unit(name="people", of_cell=counted[FIRST], spread=weights))
+    if ROWS_OF_HOUSEHOLD in counted:
+        each, least = WHOLE // counted[ROWS_OF_HOUSEHOLD], settings.least_households
+        units.append(Unit(name="households", of_cell=each, spread=None, needed=least, whole=WHOLE))
     return tuple(units)

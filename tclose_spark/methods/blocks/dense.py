@@ -18,6 +18,7 @@ from tclose_spark.methods.units import Unit
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.requirements.planning import tightest
 from tclose_spark.table.arrays import WIDEST, FloatArray, IntArray
+from tclose_spark.table.people import PERSON
 from tclose_spark.table.rows import Rows
 
 
@@ -76,7 +77,7 @@ class Dense:
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
         quasi, widths, codes = QuasiWidths(self.attributes.quasi_identifiers).of(rows)
-        person = None if rows.person is None else np.unique(rows.person, return_inverse=True)[1]
+        person = np.unique(rows.owners[PERSON], return_inverse=True)[1] if PERSON in rows.owners else None
         return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person), codes
 
     def requirement(self, largest: int) -> Requirement:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Any
 
@@ -72,7 +73,8 @@ class Counted:
     @property
     def has_damaged_values(self) -> bool:
         """Whether a value has text that could not be read."""
-        values = [value for histogram in self.histograms for key in histogram for value in key]
+        keys = chain.from_iterable(self.histograms)
+        values = [value for value in chain.from_iterable(keys) if not isinstance(value, int)]
         return bool(is_damaged(pa.array(values, pa.string())).any())
 
 
