@@ -59,7 +59,7 @@ class ReleasedPeople:
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
         classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
         of_people, (rows,) = judged.of(classes), classes.sizes.tolist()
-        return figures_of_suppressed(rows, k, attributes, classes.marginals, judged, of_people)
+        return figures_of_suppressed(rows, k, attributes, classes.marginals, [judged], of_people)
 
     def require_rows(self, released: Fingerprint, recorded: str | None) -> None:
         """See `require_rows_of_release`. Available after the tallies were computed."""

@@ -525,6 +525,12 @@ class Attributes(Section):
         return self.person is not None and self.person.rows == "together"
 
     @property
+    def rounded(self) -> dict[str, Fraction]:
+        """The step of each column beside the rows that is published as multiples of one: of weights."""
+        weight = self.weight
+        return {} if weight is None or weight.round_to is None else {weight.column: weight.round_to}
+
+    @property
     def least_households(self) -> int:
         """How many households a class needs; 1 if that is not required."""
         return 1 if self.household is None else self.household.k

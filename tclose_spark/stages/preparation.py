@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from tclose_spark.runfile.attributes import QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.spec import ReleaseSpec
-from tclose_spark.stages.staging.batches import OWNERS, StagedColumns
+from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.columns.preparing import as_text, is_damaged, judged_values, not_of_type
 from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, readable
 from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
-from tclose_spark.table.people import HOUSEHOLD, PERSON, ROWS_OF_HOUSEHOLD, SPELLING
+from tclose_spark.table.people import HOUSEHOLD, OWNERS, PERSON, ROWS_OF_HOUSEHOLD, SPELLING
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
 HOMELESS = "homeless"
@@ -81,8 +81,8 @@ class Preparation:
         values = {
             name: of_values(raw[name], partial(judged_values, settings=settings)) for name, settings in judged.items()
         }
-        if (weight := attributes.weight) is not None and weight.round_to is not None:
-            values[weight.column] = rounded(decoded(raw[weight.column]), weight.round_to)
+        for column, step in attributes.rounded.items():
+            values[column] = rounded(decoded(raw[column]), step)
         held = [values[name] for name in attributes.quasi_identifiers]
         held += [of_values(values[name], as_text) for name in attributes.sensitive_attributes]
         made = {
@@ -164,8 +164,8 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
         ]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
-        if weight.round_to is not None:
-            marks[ROUNDED_AWAY] = [(weight.column, partial(rounded_away, step=weight.round_to))]
+    for column, step in spec.attributes.rounded.items():
+        marks[ROUNDED_AWAY] = [(column, partial(rounded_away, step=step))]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)
@@ -179,7 +179,7 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
 def _sampled(schema: pa.Schema, spec: ReleaseSpec) -> tuple[str, ...]:
     """See `Preparation.sampled`."""
     attributes = spec.attributes
-    return tuple(name for name in readable(schema) if attributes.person is None or name in attributes.inputs)
+    return tuple(name for name in readable(schema) if "person" not in attributes.owners or name in attributes.inputs)
 
 
 def wrong_type(place: int) -> str:

@@ -25,8 +25,7 @@ class HouseholdsJudge(ReleaseJudge):
         self.table = written.run_files.owned_rows(HOUSEHOLDS, HOUSEHOLD)
 
     def private(self) -> Iterable[str]:
-        assert self.spec.attributes.household is not None
-        return [self.spec.attributes.household.column]
+        return [self.spec.attributes.owners["household"]]
 
     def measure(self, release: JudgedRelease) -> None:
         tallied = tally_owners(self.table, release.labels, [], HOUSEHOLD)

@@ -20,8 +20,7 @@ class HouseholdsReader(InputReader):
 
     @property
     def _column(self) -> str:
-        assert self.spec.attributes.household is not None
-        return self.spec.attributes.household.column
+        return self.spec.attributes.owners["household"]
 
     def rows(self, table: Table, raw: Table, columns: StagedColumns) -> Table:
         place = schema_of(raw).names.index(self._column)

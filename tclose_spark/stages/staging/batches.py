@@ -22,12 +22,11 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 from tclose_spark.table.columns.weights import rounded_type
-from tclose_spark.table.people import FIRST, HOUSEHOLD, PERSON, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
+from tclose_spark.table.people import FIRST, OWNERS, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
 
 HASH = "hash"
-OWNERS = {"person": PERSON, "household": HOUSEHOLD}
 NUMBERS = {"person": (ROWS_OF_PERSON, FIRST), "household": (ROWS_OF_HOUSEHOLD,)}
-"""The staged columns of whose rows are, and of the numbers that cells know of them, by role."""
+"""The staged columns of the numbers that cells know of whose rows are, by role."""
 STAGED = pa.schema(
     [("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64()), (SAMPLE, pa.binary())]
 )
@@ -67,8 +66,8 @@ class StagedColumns:
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
         types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
         typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
-        if (weight := attributes.weight) is not None and weight.round_to is not None:
-            types[weight.column] = rounded_type(types[weight.column], weight.round_to)
+        for column, step in attributes.rounded.items():
+            types[column] = rounded_type(types[column], step)
         passing = [*typed, *attributes.beside]
         return StagedColumns(
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),

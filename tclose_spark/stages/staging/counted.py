@@ -98,7 +98,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         found[tally].append((json.loads(text), n))
     ranges, far, drawn = (zip(quasi, _by_place(found[tally], len(quasi)), strict=True) for tally in (RANGE, FAR, DRAWN))
-    weights = _by_place(found[WEIGHTS], len(sensitive)) if attributes.weight is not None else []
+    weights = _by_place(found[WEIGHTS], len(sensitive)) if "weight" in attributes.beside_rows else []
     distinct = _distinct(found[REGISTERS], ["", *attributes.beside])
     rows, digest, stood_for = (sum(n for _, n in found[tally]) for tally in (ROWS, DIGEST, STOOD_FOR))
     return Counted(

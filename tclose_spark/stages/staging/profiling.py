@@ -145,9 +145,9 @@ def _weights(attributes: Sequence[SensitiveDomain], counted: Counted) -> Iterato
 
 def _repeated_spellings(counted: Counted, spec: ReleaseSpec) -> Iterator[Repetition]:
     """The people whose identifiers look the same to a reader."""
-    if spec.attributes.person is not None and counted.spelled.repeats:
+    if counted.spelled.repeats:
         compared, spellings = int(counted.spelled.counts.sum()), len(counted.spelled.hashes)
-        yield Repetition(spec.attributes.person.column, compared, spellings)
+        yield Repetition(spec.attributes.owners["person"], compared, spellings)
 
 
 def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People | None:
