@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures import diversity
 from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
 from tclose_spark.methods.units import Unit
+from tclose_spark.requirements.planning import Needs
 from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray
 
 Mask = NDArray[np.bool_]
@@ -92,8 +92,7 @@ class ClassRequirement:
         for a in self.attributes.sensitive:
             if a.needs.least_values > 1:
                 for unit in self.attributes.spread_units:
-                    counted, some = self._counted(groups, a, unit)
-                    poor[some] |= diversity.distinct(counted) < a.needs.least_values
+                    poor |= self._breaks(groups, a, unit, Needs(values=a.needs.least_values))
         return poor
 
     def broken(self, groups: CellGroups, cell_rows: IntArray | None = None) -> Mask:
@@ -128,8 +127,7 @@ class ClassRequirement:
         broken = np.zeros(groups.groups, dtype=np.bool_)
         margin = unit.margin(len(a.domain.values))
         if a.needs.mixed:
-            counted, some = self._counted(groups, a, unit)
-            broken[some] |= ~replace(a.needs, caps=()).are_met(counted, a.distance.table)
+            broken |= self._breaks(groups, a, unit, replace(a.needs, caps=()))
         if a.t is None and not a.needs.caps:
             return broken
         weights: Any = groups.rows * unit.shares[groups.cell]
@@ -162,15 +160,19 @@ class ClassRequirement:
         distance, recoded = a.beside(table, histograms)
         return distance, distance.numerators(recoded)
 
-    def _counted(self, groups: CellGroups, a: ResolvedSensitive, unit: Unit) -> tuple[Histograms, IntArray]:
-        """(the values of what counts as the unit in the groups that have any, which groups these are)."""
-        if unit.name == "rows":
-            return self.histograms(groups, a), np.arange(groups.groups)
+    def _breaks(self, groups: CellGroups, a: ResolvedSensitive, unit: Unit, needs: Needs) -> Mask:
+        """The groups whose values, of what counts as the unit, break these needs, shape (groups,). A group without any
+        breaks none: it has too few of the unit.
+        """
+        broken = np.zeros(groups.groups, dtype=np.bool_)
         counts = groups.rows * unit.of_cell[groups.cell]
         here = np.flatnonzero(counts)
-        some, place = np.unique(groups.group[here], return_inverse=True)
-        values = self.attributes.cells[groups.cell[here], a.column]
-        return Histograms.tally(place, values, counts[here], len(some), len(a.domain.values)), some
+        if len(here):
+            some, place = np.unique(groups.group[here], return_inverse=True)
+            values = self.attributes.cells[groups.cell[here], a.column]
+            counted = Histograms.tally(place, values, counts[here], len(some), len(a.domain.values))
+            broken[some] = ~needs.are_met(counted, a.distance.table)
+        return broken
 
 
 def distance_over(
