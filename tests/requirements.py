@@ -24,14 +24,13 @@ from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
 
 ROWS_ONLY: dict[str, Any] = {
-    "first": np.zeros(0, np.int64),
-    "weight": np.zeros(0, np.int64),
-    "most": np.zeros(0, np.float64),
-    "shares": np.zeros((0, 0)),
-    "household": np.zeros(0, np.int64),
-    "households": 0,
+    "added": np.zeros((0, 0), np.int64),
+    "least": np.zeros(0, np.int64),
+    "diverse": np.zeros(0, np.bool_),
+    "most": np.zeros((0, 0)),
+    "shares": np.zeros((0, 0, 0)),
 }
-"""Of a `Requirement` that counts no people."""
+"""Of a `Requirement` that counts rows alone."""
 UNCAPPED: dict[str, Any] = {"caps": np.zeros((2, 0, 0), np.int64)}
 """Of a `Requirement` without a beta or a frequency l."""
 

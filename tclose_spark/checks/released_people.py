@@ -10,7 +10,7 @@ from functools import cached_property
 
 from tclose_spark.checks.classes.class_table import Classes
 from tclose_spark.checks.classes.figures import ClassFigures, figures_of_suppressed
-from tclose_spark.checks.classes.people import JudgedPeople, PeopleTallies, judged_people, tally_people
+from tclose_spark.checks.classes.people import JudgedPeople, OwnerTallies, judged_people, tally_owners
 from tclose_spark.checks.classes.tallies import MOST_VALUES, ClassTally, count_tuples
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep
@@ -21,7 +21,7 @@ from tclose_spark.table.domains import TupleCounts
 from tclose_spark.table.fingerprint import Fingerprint
 
 
-def require_rows_of_release(tallied: PeopleTallies, released: Fingerprint, recorded: str | None, name: str) -> None:
+def require_rows_of_release(tallied: OwnerTallies, released: Fingerprint, recorded: str | None, name: str) -> None:
     """Raises GuaranteeError unless a table of `internal` has the rows of the release, and those that were written.
 
     released: the fingerprint of the release. recorded: that of the table when it was written. name: of the table.
@@ -36,7 +36,7 @@ def require_rows_of_release(tallied: PeopleTallies, released: Fingerprint, recor
 class ReleasedPeople:
     """tallied: all rows by class, with whose they are."""
 
-    tallied: PeopleTallies
+    tallied: OwnerTallies
 
     def judged(self, attributes: Sequence[JudgedAttribute], with_suppressed: bool) -> JudgedPeople:
         """What is required of the people of classes. with_suppressed: whether classes are compared with all rows, not
@@ -44,7 +44,7 @@ class ReleasedPeople:
         """
         rows = self.tallied.whole if with_suppressed else self.tallied.classes
         sizes = self.tallied.sensitive  # the place of the numbers of rows among the values
-        by_size = {int(str(size)): n for (size,), n in self._counts(rows, sizes).items()}
+        by_size = {size: n for (size,), n in self._counts(rows, sizes).items()}
         counts = []
         for i, a in enumerate(attributes):
             if a.tuples is None:
@@ -59,7 +59,7 @@ class ReleasedPeople:
         (batch,) = collect(self.tallied.suppressed).combine_chunks().to_batches()
         classes = Classes.of(ClassTally.whole(batch, self.tallied.labels), attributes)
         of_people, (rows,) = judged.of(classes), classes.sizes.tolist()
-        return figures_of_suppressed(rows, k, attributes, classes.marginals, judged, of_people)
+        return figures_of_suppressed(rows, k, attributes, classes.marginals, [judged], of_people)
 
     def require_rows(self, released: Fingerprint, recorded: str | None) -> None:
         """See `require_rows_of_release`. Available after the tallies were computed."""
@@ -77,7 +77,7 @@ class ReleasedPeople:
     def sizes(self) -> dict[int, int]:
         """How many people have each number of rows, suppressed ones included."""
         counts = self._counts(self.tallied.whole, self.tallied.sensitive)
-        return {int(str(size)): rows // int(str(size)) for (size,), rows in counts.items()}
+        return {size: rows // size for (size,), rows in counts.items()}
 
     def _counts(self, tallies: Table, *columns: int) -> TupleCounts:
         counts = count_tuples(tallies, [f"v{i}" for i in columns])
@@ -98,6 +98,6 @@ def released_people(
     if table is None:
         yield None
         return
-    tallied = tally_people(table, labels, sensitive)
+    tallied = tally_owners(table, labels, sensitive)
     with keep(tallied.whole) as whole:
         yield ReleasedPeople(replace(tallied, whole=whole))

@@ -67,7 +67,7 @@ class RunFiles:
     def versions(self) -> Mapping[str, Any]:
         """The readable versions of the release's table, and the commits of its log. Only lines have several."""
         one = {"readable": [0], "commits": 1}
-        may_be_line = self.run.spec.attributes.person is not None
+        may_be_line = "person" in self.run.spec.attributes.owners
         versions: Mapping[str, Any] = self.stages["anonymize"].get("versions", one) if may_be_line else one
         return versions
 

@@ -24,6 +24,7 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.hierarchies.hierarchy import ROOT, Hierarchy
+from tclose_spark.table.people import HOUSEHOLD, PERSON
 from tclose_spark.table.rows import Rows
 
 
@@ -107,6 +108,7 @@ def measure(
     diverse = all(a.needs.hold([part[i] for part in tallied], distances[i].table) for i, a in enumerate(sensitive))
     quasi, nt = judged(classes, spec, hierarchies), spec.privacy.n
     lost = losses(classes, quasi)
+    needed = {PERSON: spec.privacy.k, HOUSEHOLD: spec.attributes.least_households}
     by_quasi = {q.name: float(q.losses(classes.labels[q.name]) @ sizes) / rows for q in quasi}
     return Figures(
         rows=rows,
@@ -120,8 +122,11 @@ def measure(
         discernibility=int((sizes.astype(object) ** 2).sum()) + left * (rows + left),
         holds=(
             min(smallest) >= spec.privacy.k
-            and _has_fewest(classes, released.rows.person, spec.privacy.k)
-            and _has_fewest(classes, released.rows.household, spec.attributes.least_households)
+            and all(
+                _has_fewest(classes, owners, needed[name])
+                for name, owners in released.rows.owners.items()
+                if name in needed
+            )
             and (reaches(sensitive, emd) if nt is None else _near(sensitive, distances, tallied[0], classes, quasi, nt))
             and all(reaches(sensitive, part) for part in apart)
             and diverse
@@ -143,10 +148,8 @@ def _parts(released: Released, classes: PublishedClasses, spec: ReleaseSpec) -> 
     return parts
 
 
-def _has_fewest(classes: PublishedClasses, entity: IntArray | None, least: int) -> bool:
-    """Whether each class has so many people, or households. entity: of each row; None if rows are not counted so."""
-    if entity is None:
-        return True
+def _has_fewest(classes: PublishedClasses, entity: IntArray, least: int) -> bool:
+    """Whether each class has so many people, or households. entity: of each row."""
     once, _ = np.unique(np.stack([classes.of_row, entity]), axis=1)
     return int(np.bincount(once).min()) >= least
 

@@ -28,7 +28,7 @@ from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.method import ClassAssignment, Plan, PlanningInput, PlanReport
 from tclose_spark.methods.people import distances_of, with_cell_rows, with_remaining_values
 from tclose_spark.table.arrays import IntArray
-from tclose_spark.table.atoms import NEWCOMER, WITHHELD
+from tclose_spark.table.atoms import ATOM, NEWCOMER, WITHHELD
 from tclose_spark.table.rows import Rows
 from tclose_spark.table.tally import Tally
 
@@ -167,8 +167,7 @@ def plan_atoms(given: PlanningInput, make_plan: Callable[[PlanningInput], Plan])
 
 
 def _atom(rows: Rows) -> IntArray:
-    assert rows.atom is not None
-    return rows.atom
+    return rows.owners[ATOM]
 
 
 def _share(rows: Rows, tasks: int) -> IntArray:
@@ -197,7 +196,7 @@ def _what_is_left(released: ResolvedAttributes, k: int, newcomers: IntArray) -> 
         return [a.t for a in released.sensitive] if released.rows else None
     if not Dense(released, k).holds(newcomers):
         return None
-    far = distances_of(released, k, newcomers)
+    far = distances_of(released, newcomers)
     left = [
         None if a.t is None else Fraction(math.floor((a.t - d) * PRECISION), PRECISION)
         for a, d in zip(released.sensitive, far, strict=True)

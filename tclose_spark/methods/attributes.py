@@ -22,16 +22,14 @@ from tclose_spark.measures.distances.ground_distances import (
 from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples, sum_at
 from tclose_spark.measures.loss.coarseness import Coarsest
+from tclose_spark.methods.units import Unit, units_of
 from tclose_spark.requirements.planning import Needs, needs_of
 from tclose_spark.runfile.attributes import LEAST_T, Attributes, Bins, QuasiIdentifier, SensitiveAttribute
 from tclose_spark.runfile.joint import JointCloseness
-from tclose_spark.table.arrays import ExactArray, FloatArray, IntArray, exact
+from tclose_spark.table.arrays import ExactArray, IntArray, exact
 from tclose_spark.table.domains import Profile, QuasiDomain, SensitiveDomain, remaining_values
 from tclose_spark.table.hierarchies.hierarchy import Hierarchy
 from tclose_spark.table.labels import Labeller, make_labeller
-
-A_HOUSEHOLD = 1 << 30
-"""What a household weighs, spread over its rows: the sum over 2^32 households fits in 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,32 +141,6 @@ class ResolvedSensitive:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellPeople:
-    """What a row of each cell is for its person.
-
-    together: whether all rows of a person must be in one class.
-    first: 1 if it is the person's first row, otherwise 0, shape (cells,).
-    share: one over the number of the person's rows, shape (cells,).
-    varying: by quasi-identifier, how many people have several values of it, if their rows must be together.
-    household: A_HOUSEHOLD over the number of rows of its household, rounded down, shape (cells,); None if classes need
-        one household only. The sum over a class is at most A_HOUSEHOLD times its households.
-    households: how many a class needs.
-    """
-
-    together: bool
-    first: IntArray
-    share: FloatArray
-    varying: tuple[int, ...]
-    household: IntArray | None = None
-    households: int = 1
-
-    @property
-    def least_household_units(self) -> int:
-        """What the rows of a class weigh at least together: more than one household less, so that these are enough."""
-        return (self.households - 1) * A_HOUSEHOLD + 1
-
-
-@dataclass(frozen=True, kw_only=True)
 class ResolvedAttributes:
     """A method's knowledge of a table, except for its rows.
 
@@ -178,7 +150,9 @@ class ResolvedAttributes:
     cell_rows: rows of each cell, shape (cells,).
     nt: n of (n, t)-closeness, if required: each t then limits the distance from a natural superset of n records.
         The whole table is one, so the classes of a method that ignores nt hold.
-    people: if people are counted: see `methods.people`.
+    units: what classes count, rows first.
+    together: whether all rows of a person must be in one class.
+    varying: by quasi-identifier, how many people have several values of it, if their rows must be together.
     likened: rows of each cell of the table that caps compare classes with, if this is not the one of `cell_rows`.
     """
 
@@ -187,8 +161,10 @@ class ResolvedAttributes:
     sensitive: tuple[ResolvedSensitive, ...]
     cells: IntArray
     cell_rows: IntArray
+    units: tuple[Unit, ...]
     nt: int | None = None
-    people: CellPeople | None = None
+    together: bool = False
+    varying: tuple[int, ...] = ()
     likened: IntArray | None = None
 
     @staticmethod
@@ -219,7 +195,9 @@ class ResolvedAttributes:
             cells=profile.cell_codes[:, : len(sensitive)],
             cell_rows=profile.cell_table,
             nt=nt,
-            people=_cell_people(settings, profile),
+            units=units_of(settings, profile),
+            together=settings.keeps_people_together,
+            varying=() if profile.people is None else profile.people.varying,
         )
 
     def for_methods(self, joint: Sequence[JointCloseness] | None) -> ResolvedAttributes:
@@ -258,6 +236,16 @@ class ResolvedAttributes:
         return made, code
 
     @cached_property
+    def spread_units(self) -> tuple[Unit, ...]:
+        """The units over which l, shares and distances count, too: rows, and people if they are counted."""
+        return tuple(unit for unit in self.units if unit.spread is not None)
+
+    @property
+    def counted(self) -> Unit:
+        """The unit of which a class needs k: people if they are counted, otherwise rows."""
+        return self.spread_units[-1]
+
+    @cached_property
     def cell_is_value(self) -> bool:
         """Whether each cell is another value of the one sensitive attribute, in their order."""
         return self.cells.shape[1] == 1 and bool((np.diff(self.cells[:, 0]) > 0).all())
@@ -276,23 +264,6 @@ class ResolvedAttributes:
     def matrix(self) -> MultiplicityMatrix:
         """The multiplicity matrix of the sensitive attributes; its cells are `cells`."""
         return MultiplicityMatrix(self.cells, self.cell_rows, tuple(len(s.domain.values) for s in self.sensitive))
-
-
-def _cell_people(settings: Attributes, profile: Profile) -> CellPeople | None:
-    """None if neither people nor households are counted. Without `person`, each row is a person."""
-    people, households, more = profile.people, profile.households, profile.cell_codes[:, len(profile.sensitive) :]
-    if people is None and households is None:
-        return None
-    made = CellPeople(
-        together=settings.person is not None and settings.person.rows == "together",
-        first=np.ones(len(more), dtype=np.int64) if people is None else more[:, 1],
-        share=np.ones(len(more)) if people is None else 1 / np.array(people.sizes)[more[:, 0]],
-        varying=() if people is None else people.varying,
-    )
-    if households is None:
-        return made
-    units = A_HOUSEHOLD // np.array(households.sizes, dtype=np.int64)[more[:, -1]]
-    return replace(made, household=units, households=settings.least_households)
 
 
 def _order_of(settings: SensitiveAttribute) -> Literal["value", "frequency"] | None:

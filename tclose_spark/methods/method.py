@@ -12,7 +12,7 @@ import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
 from tclose_spark.measures.distances.least import fewest_rows
-from tclose_spark.methods.attributes import A_HOUSEHOLD, ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.requirements.planning import Cap
 from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.registry import MethodSettings, find_method
@@ -68,15 +68,12 @@ class PlanningInput:
 
 def require_rows(k: int, attributes: ResolvedAttributes) -> None:
     """Raises UnreachableError if the whole table has fewer rows, or people if they are counted, than a class needs."""
-    if attributes.people is not None and attributes.people.household is not None:
-        households = round(int(attributes.cell_rows @ attributes.people.household) / A_HOUSEHOLD)
-        if attributes.people.households > households:
-            raise UnreachableError(
-                f"attributes.household.k is {attributes.people.households}, but the table has {households} households"
-            )
-    whole, what = attributes.rows, "rows"
-    if attributes.people is not None:
-        whole, what = int(attributes.cell_rows @ attributes.people.first), "people"
+    for unit in attributes.units:
+        total = unit.total(attributes.cell_rows)
+        if unit.needed is not None and unit.needed > total:
+            raise UnreachableError(f"attributes.household.k is {unit.needed}, but the table has {total} {unit.name}")
+    whole = attributes.counted.total(attributes.cell_rows)
+    what = "rows" if len(attributes.units) == 1 else "people"
     if k > whole:
         raise UnreachableError(
             f"privacy.k is {k}, but the table has {whole} {what}; no class of {k} can be made, and {whole}, one class "
@@ -93,16 +90,15 @@ def require_frequencies(attributes: ResolvedAttributes) -> None:
 
 
 def _require_frequency(attributes: ResolvedAttributes, a: ResolvedSensitive, cap: Cap) -> None:
-    counted, which = dict[str, Any](rows=attributes.cell_rows), "most frequent" if cap.at is None else "capped"
-    if attributes.people is not None:
-        counted["people"] = attributes.cell_rows * attributes.people.share
-    for what, weights in counted.items():
+    which = "most frequent" if cap.at is None else "capped"
+    for unit in attributes.spread_units:
+        weights = attributes.cell_rows * unit.shares
         rows = np.bincount(attributes.cells[:, a.column], weights, len(a.domain.values))
         reached = Fraction(float(weights.sum())) / Fraction(float(rows.max() if cap.at is None else rows[cap.at]) or 1)
-        if reached < 1 / cap.share * (1 if what == "rows" else 1 + ROUNDING):
+        if reached < 1 / cap.share * (1 if unit.name == "rows" else 1 + ROUNDING):
             raise UnreachableError(
                 f"attributes.sensitive_attributes.{a.name}.{cap.key} is {cap.asked}, but the {which} value, or place "
-                f"of a domain, has one in {float(reached):.6f} of all {what}; no release of all rows reaches more"
+                f"of a domain, has one in {float(reached):.6f} of all {unit.name}; no release of all rows reaches more"
             )
 
 

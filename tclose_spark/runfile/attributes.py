@@ -480,11 +480,9 @@ class Attributes(Section):
         for role in ROLES:
             for column in getattr(self, role):
                 roles.setdefault(column, []).append(role)
-        if self.person is not None and self.person.column not in self.pseudonyms:
-            roles.setdefault(self.person.column, []).append("person")
-        for role, one in (("household", self.household), ("weight", self.weight)):
-            if one is not None:
-                roles.setdefault(one.column, []).append(role)
+        for role, column in self.beside_rows.items():
+            if role != "person" or column not in self.pseudonyms:
+                roles.setdefault(column, []).append(role)
         several = [f"column {column!r} is in {' and in '.join(of)}" for column, of in roles.items() if len(of) > 1]
         if several:
             raise ValueError(f"{'; '.join(several)}; expected one role for a column")
@@ -502,6 +500,35 @@ class Attributes(Section):
     def published_weight(self) -> str | None:
         """The column of weights if it is published."""
         return self.weight.column if self.weight is not None and self.weight.publish else None
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """The columns that identify whose a row is, by role: `person`, `household`."""
+        one_of = {"person": self.person, "household": self.household}
+        return {role: one.column for role, one in one_of.items() if one is not None}
+
+    @property
+    def beside_rows(self) -> dict[str, str]:
+        """The columns of whose a row is, and of its weight, by role: `person`, `household`, `weight`."""
+        weight = {} if self.weight is None else {"weight": self.weight.column}
+        return {**self.owners, **weight}
+
+    @property
+    def counted_owners(self) -> tuple[str, ...]:
+        """The roles of `owners` of which classes need several."""
+        least = {"household": self.least_households}
+        return tuple(role for role in self.owners if least.get(role, 2) > 1)
+
+    @property
+    def keeps_people_together(self) -> bool:
+        """Whether all rows of a person must be in one class."""
+        return self.person is not None and self.person.rows == "together"
+
+    @property
+    def rounded(self) -> dict[str, Fraction]:
+        """The step of each column beside the rows that is published as multiples of one: of weights."""
+        weight = self.weight
+        return {} if weight is None or weight.round_to is None else {weight.column: weight.round_to}
 
     @property
     def least_households(self) -> int:
@@ -528,8 +555,7 @@ class Attributes(Section):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the input that have a role."""
-        beside = [one.column for one in (self.person, self.household, self.weight) if one is not None]
-        return tuple(dict.fromkeys([*self.inputs, *self.direct_identifiers, *beside]))
+        return tuple(dict.fromkeys([*self.inputs, *self.direct_identifiers, *self.beside_rows.values()]))
 
     @property
     def beside(self) -> tuple[str, ...]:

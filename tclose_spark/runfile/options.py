@@ -37,17 +37,17 @@ OPTIONS: tuple[Option, ...] = (
     Option("forms", ("maker", "judge", "words"), lambda spec: not spec.release.is_plain),
     Option("pseudonyms", ("judge", "words"), lambda spec: bool(spec.attributes.pseudonyms)),
     Option("joint", ("judge", "words"), lambda spec: len(spec.attributes.sensitive_attributes) > 1),
-    Option("households", ("reader", "maker", "judge", "words"), lambda spec: spec.attributes.household is not None),
-    Option("people", ("reader", "maker", "judge", "words"), lambda spec: spec.attributes.person is not None),
+    Option("households", ("reader", "maker", "judge", "words"), lambda spec: "household" in spec.attributes.owners),
+    Option("people", ("reader", "maker", "judge", "words"), lambda spec: "person" in spec.attributes.owners),
     Option("supersets", ("judge", "words"), lambda spec: spec.privacy.nt is not None),
-    Option("lines", ("maker", "judge", "words"), lambda spec: spec.attributes.person is not None),
+    Option("lines", ("maker", "judge", "words"), lambda spec: "person" in spec.attributes.owners),
     Option(
         "population",
         ("judge", "words"),
         lambda spec: bool(spec.privacy.population or spec.privacy.risk) or spec.measures_households,
     ),
     Option("linked", ("maker",), lambda spec: True),
-    Option("weights", ("reader", "judge", "words"), lambda spec: spec.attributes.weight is not None),
+    Option("weights", ("reader", "judge", "words"), lambda spec: "weight" in spec.attributes.beside_rows),
     Option("profiles", ("reader", "judge", "words"), lambda spec: spec.privacy.profile is not None),
 )
 """In the order in which stages call them."""

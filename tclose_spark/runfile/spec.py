@@ -420,7 +420,7 @@ class ReleaseSpec(Section):
     @property
     def measures_households(self) -> bool:
         """Whether the risk of households is measured: if they are known, and their members are rows."""
-        return self.attributes.household is not None and self.attributes.person is None
+        return [*self.attributes.owners] == ["household"]
 
     @property
     def aggregates(self) -> dict[str, Aggregate]:

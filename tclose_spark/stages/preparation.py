@@ -19,17 +19,15 @@ from tclose_spark.table.columns.pseudonyms import PseudonymKeys
 from tclose_spark.table.columns.spark_types import MALFORMED, readable
 from tclose_spark.table.columns.weights import millionths, not_weights, rounded, rounded_away
 from tclose_spark.table.dictionaries import coded, codes_of, decoded, is_text, of_values
-from tclose_spark.table.people import SPELLING
+from tclose_spark.table.people import HOUSEHOLD, OWNERS, PERSON, ROWS_OF_HOUSEHOLD, SPELLING
 
 BROKEN, DAMAGED, NOBODY, UNWEIGHED, ROUNDED_AWAY = "broken", "damaged", "nobody", "unweighed", "rounded away"
 HOMELESS = "homeless"
 """Marks of malformed rows, of rows whose text may be damaged, of rows without a person, of rows without a weight, of
 rows whose weight is published as 0, but is none, and of rows without a household.
 """
-WHOSE, LIVING_IN, ROWS_OF_LIVING_IN = "(person)", "(household)", "(rows of household)"
-"""The names of the hashes of a row's person and household, and of the rows of the latter, among raw columns. No read
-column has one of them: Delta cannot hold it.
-"""
+OWNERLESS = {"person": NOBODY, "household": HOMELESS}
+"""The marks of rows without an owner, by role."""
 SHORT_INTEGERS = (pa.int8(), pa.int16(), pa.int32())
 """Types whose values are all numbers that codes have."""
 
@@ -61,24 +59,17 @@ class Preparation:
         """The preparation of a table with this schema. secret: the run's. continued: see StagedColumns."""
         marks, sampled = _marks(schema, spec), _sampled(schema, spec)
         marked = [MALFORMED] if BROKEN in marks else []
-        person = [] if spec.attributes.person is None else [spec.attributes.person.column]
-        weight = [] if spec.attributes.weight is None else [spec.attributes.weight.column]
-        household = [] if spec.attributes.household is None else [spec.attributes.household.column]
+        owners = spec.attributes.owners
+        beside = {role: column for role, column in spec.attributes.beside_rows.items() if role not in owners}
+        names = dict.fromkeys([*spec.attributes.inputs, *sampled, *marked, *beside.values()])
+        person = [schema.field(column).type for role, column in owners.items() if role == "person"]
         return Preparation(
             spec=spec,
-            read=[
-                *(
-                    name
-                    for name in dict.fromkeys([*spec.attributes.inputs, *sampled, *marked, *weight])
-                    if name not in household
-                ),
-                *household,
-                *person,
-            ],
+            read=[*(name for name in names if name != owners.get("household")), *reversed(owners.values())],
             columns=StagedColumns.of(schema, spec, continued),
             marks=marks,
             sampled=sampled,
-            compared=bool(person) and pa.types.is_string(schema.field(person[0]).type),
+            compared=any(map(pa.types.is_string, person)),
             pseudonyms=PseudonymKeys.of(spec.attributes.pseudonyms, secret),
         )
 
@@ -90,8 +81,8 @@ class Preparation:
         values = {
             name: of_values(raw[name], partial(judged_values, settings=settings)) for name, settings in judged.items()
         }
-        if (weight := attributes.weight) is not None and weight.round_to is not None:
-            values[weight.column] = rounded(decoded(raw[weight.column]), weight.round_to)
+        for column, step in attributes.rounded.items():
+            values[column] = rounded(decoded(raw[column]), step)
         held = [values[name] for name in attributes.quasi_identifiers]
         held += [of_values(values[name], as_text) for name in attributes.sensitive_attributes]
         made = {
@@ -114,35 +105,42 @@ class Preparation:
         weight = self.spec.attributes.weight
         return None if weight is None else millionths(decoded(batch.column(self.read.index(weight.column))))
 
-    def households(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """The columns `StagedColumns.of_household` of raw rows."""
+    def owned(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """Whose raw rows are, and the numbers of rows of their households, by staged column."""
         raw = self._raw(batch)
-        return [raw[name].fill_null(0) for name in (LIVING_IN, ROWS_OF_LIVING_IN)[: len(self.columns.of_household)]]
+        names = (PERSON, HOUSEHOLD, ROWS_OF_HOUSEHOLD)
+        return {name: raw[among_raw(name)].fill_null(0) for name in names if among_raw(name) in raw}
 
     def spellings(self, batch: pa.RecordBatch) -> HashArray:
         """The hash of each person's spelling, if they are compared."""
         if not self.compared:
             return np.zeros(0, dtype=np.uint64)
         raw = self._raw(batch)
-        _, first = np.unique(raw[WHOSE].fill_null(0).to_numpy(), return_index=True)
+        _, first = np.unique(raw[among_raw(PERSON)].fill_null(0).to_numpy(), return_index=True)
         spellings: HashArray = raw[SPELLING].take(pa.array(first)).drop_null().to_numpy().view(np.uint64)
         return spellings
 
     def to_sample(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """The columns `sampled` of raw rows."""
         raw = self._raw(batch)
-        household = self.spec.attributes.household
-        places = {} if household is None else {household.column: LIVING_IN}
-        return [raw[places.get(name, name)] for name in self.sampled]
+        hidden = self.spec.attributes.owners.get("household")
+        return [raw[among_raw(HOUSEHOLD) if name == hidden else name] for name in self.sampled]
 
     def _raw(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """The raw columns by name; the hash of the person, which may have a pseudonym too, as WHOSE."""
+        """The raw columns by name, those of whose a row is by the staged one. The person may have a pseudonym, too."""
+        numbers = [name for name in self.columns.counted if name == ROWS_OF_HOUSEHOLD]
         spelling = [SPELLING] if self.compared else []
-        person = [] if self.columns.person is None else [*spelling, WHOSE]
-        household = [LIVING_IN, ROWS_OF_LIVING_IN][: len(self.columns.of_household)]
-        others = len(self.read) - bool(person) - bool(household)
-        names = [*self.read[:others], *household, *person]
+        of_role = {"household": [HOUSEHOLD, *numbers], "person": [PERSON]}
+        owners = self.spec.attributes.owners
+        names = self.read[: len(self.read) - len(owners)]
+        for role in reversed(owners):
+            names += [*(spelling if role == "person" else []), *map(among_raw, of_role[role])]
         return dict(zip(names, batch.columns, strict=True))
+
+
+def among_raw(name: str) -> str:
+    """The name of a staged column of whose a row is among raw columns. No read column has it: Delta cannot hold it."""
+    return f"({name})"
 
 
 def _marked(column: pa.Array, marks: Callable[[pa.Array], Any]) -> Any:
@@ -160,14 +158,14 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
         for place, (name, quasi) in enumerate(spec.attributes.quasi_identifiers.items())
         if holds_numbers(quasi) and schema.field(name).type not in SHORT_INTEGERS
     }
-    if spec.attributes.person is not None:
-        marks[NOBODY] = [(WHOSE, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
-    if spec.attributes.household is not None:
-        marks[HOMELESS] = [(LIVING_IN, lambda column: column.is_null().to_numpy(zero_copy_only=False))]
+    for role in spec.attributes.owners:
+        marks[OWNERLESS[role]] = [
+            (among_raw(OWNERS[role]), lambda column: column.is_null().to_numpy(zero_copy_only=False))
+        ]
     if (weight := spec.attributes.weight) is not None:
         marks[UNWEIGHED] = [(weight.column, not_weights)]
-        if weight.round_to is not None:
-            marks[ROUNDED_AWAY] = [(weight.column, partial(rounded_away, step=weight.round_to))]
+    for column, step in spec.attributes.rounded.items():
+        marks[ROUNDED_AWAY] = [(column, partial(rounded_away, step=step))]
     if MALFORMED in schema.names:
         marks[BROKEN] = [(MALFORMED, lambda column: column.fill_null(False).to_numpy(zero_copy_only=False))]
     beside = (*spec.attributes.insensitive_attributes, *spec.attributes.pseudonyms)
@@ -181,7 +179,7 @@ def _marks(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, list[tuple[str, Ca
 def _sampled(schema: pa.Schema, spec: ReleaseSpec) -> tuple[str, ...]:
     """See `Preparation.sampled`."""
     attributes = spec.attributes
-    return tuple(name for name in readable(schema) if attributes.person is None or name in attributes.inputs)
+    return tuple(name for name in readable(schema) if "person" not in attributes.owners or name in attributes.inputs)
 
 
 def wrong_type(place: int) -> str:

@@ -44,11 +44,10 @@ def profile_warnings(profile: Profile, spec: ReleaseSpec) -> tuple[str, ...]:
         sentences += [f"sensitive attribute {domain.name!r}{sentence}" for sentence in details]
     sentences += _grouping_quasi(profile, spec.attributes)
     sentences += map(repetition_warning if profile.people is None else spelling_warning, profile.repeated)
-    weight = spec.attributes.weight
-    if profile.rounded_away and weight is not None and weight.round_to is not None:
+    for step in spec.attributes.rounded.values() if profile.rounded_away else ():
         sentences.append(
             f"attributes.weight.round_to: in {profile.rounded_away:,} of {profile.rows:,} rows the weight is above 0 "
-            f"and published as 0, because it is at most half of {float(weight.round_to):g}; use a smaller round_to"
+            f"and published as 0, because it is at most half of {float(step):g}; use a smaller round_to"
         )
     return tuple(sentences)
 
@@ -57,10 +56,10 @@ def subjects_notes(profile: Profile, attributes: Attributes) -> dict[str, list[s
     """The notes on whom rows are about, unless people are counted or each row is stated to be a person: `internal`, and
     `public` without the names of unpublished columns.
     """
-    if attributes.person is not None or attributes.rows_are_persons:
+    if "person" in attributes.owners or attributes.rows_are_persons:
         return {"internal": [], "public": []}
     published = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.insensitive}
-    has_households = attributes.household is not None
+    has_households = "household" in attributes.owners
     return {
         "internal": [*SubjectsWords().notes(profile.subjects, has_households)],
         "public": [*SubjectsWords(remedies=None, named=published).notes(profile.subjects, has_households)],
@@ -69,7 +68,7 @@ def subjects_notes(profile: Profile, attributes: Attributes) -> dict[str, list[s
 
 def _grouping_quasi(profile: Profile, attributes: Attributes) -> Iterator[str]:
     """Notes on quasi-identifiers that group rows like persons, without the one of `subjects_notes`."""
-    first = profile.subjects.first("person") if attributes.person is None else None
+    first = None if "person" in attributes.owners else profile.subjects.first("person")
     for found in profile.subjects.entities:
         (column, *others) = found.columns
         if found.kind == "person" and not others and column in attributes.quasi_identifiers and found != first:
@@ -84,10 +83,7 @@ def coverage_warnings(columns: Sequence[str], attributes: Attributes) -> Iterato
     names the columns that are left out. columns: of the input.
     """
     published = {*attributes.quasi_identifiers, *attributes.sensitive_attributes, *attributes.insensitive}
-    identifiers = {*attributes.direct_identifiers, *attributes.pseudonyms}
-    identifiers |= {
-        one.column for one in (attributes.person, attributes.household, attributes.weight) if one is not None
-    }
+    identifiers = {*attributes.direct_identifiers, *attributes.pseudonyms, *attributes.beside_rows.values()}
     left_out = [name for name in columns if name not in published | identifiers and name != MALFORMED]
     if left_out and len(published) < FEW_PUBLISHED * (len(published) + len(left_out)):
         listed = ", ".join(left_out[:MOST_LEFT_OUT])

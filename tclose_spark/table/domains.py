@@ -19,10 +19,11 @@ from tclose_spark.runfile.attributes import SensitiveAttribute
 from tclose_spark.runfile.quantities import CODES_A_DAY, Calendar, parse_number
 from tclose_spark.runfile.text import count_spellings, value_text
 from tclose_spark.table.arrays import IntArray
+from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.entities.finding import NO_SUBJECTS, Subjects
 from tclose_spark.table.far_numbers import FarNumbers
 from tclose_spark.table.hierarchies.hierarchy import MISSING_LEAF, WHOLE, Hierarchy
-from tclose_spark.table.people import Households, People
+from tclose_spark.table.people import FIRST, HOUSEHOLD, PERSON, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON, Households, People
 
 DATE = re.compile(r"[+-]?\d{4,}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d+)?)?$")
 """A date or a timestamp as Spark writes it: -0044-03-15, 2024-02-29 12:00:00.5, +10000-01-01."""
@@ -33,17 +34,17 @@ MOST_VALUES = 2_000_000
 Counts = Mapping[str | None, int]
 """How many rows hold each value, as text; None is a missing value."""
 
-TupleCounts = Mapping[tuple[str | None, ...], int]
-"""How many rows hold each tuple of values of some columns."""
+TupleCounts = Mapping[tuple[Any, ...], int]
+"""How many rows hold each tuple of values of some columns: texts, None, and numbers that rows are counted by."""
 
 
-def marginal(tuples: TupleCounts, column: int) -> Counts:
+def marginal(tuples: TupleCounts, column: int) -> Mapping[Any, int]:
     """The number of rows with each value of one column.
 
     >>> marginal({("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 4}, 0)
     {'a': 6, 'b': 1}
     """
-    counts: dict[str | None, int] = {}
+    counts: dict[Any, int] = {}
     for values, rows in tuples.items():
         counts[values[column]] = counts.get(values[column], 0) + rows
     return counts
@@ -111,10 +112,8 @@ class Repetition:
 class Profile:
     """What one pass over the input reports, in a size that does not grow with its rows.
 
-    cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted, a tuple also has the
-        place of the row's number of rows of its person among `people.sizes`, and 1 for the first row of a person,
-        otherwise 0. If classes need several households, it ends with the place of the number of rows of the row's
-        household among `households.sizes`.
+    cells: the distinct tuples of sensitive codes, lexicographically sorted. If people are counted, or classes need
+        several households, a tuple also has the place of each of the row's numbers among those of `counted`.
     cell_counts: their rows.
     distinct_rows: about how many different rows there are.
     fingerprint: of the prepared rows as a multiset. It stays internal.
@@ -147,8 +146,31 @@ class Profile:
     @cached_property
     def cell_codes(self) -> IntArray:
         """The codes of each cell, shape (cells, columns): see `cells`."""
-        columns = len(self.sensitive) + (0 if self.people is None else 2) + (self.households is not None)
+        columns = len(self.sensitive) + len(self.counted)
         return np.array(self.cells, dtype=np.int64).reshape(len(self.cells), columns)
+
+    @cached_property
+    def counted(self) -> dict[str, tuple[int, ...]]:
+        """See `counted_numbers`."""
+        return counted_numbers(self.people, self.households)
+
+    @property
+    def counted_of_cells(self) -> dict[str, IntArray]:
+        """The numbers of a row of each cell, shape (cells,), by staged column."""
+        codes = self.cell_codes.T[len(self.sensitive) :]
+        pairs = zip(self.counted.items(), codes, strict=True)
+        return {name: np.array(numbers, dtype=np.int64)[code] for (name, numbers), code in pairs}
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The staged columns of whose rows are, as far as cells know of them."""
+        named = {PERSON: self.people is not None, ATOM: self.continued, HOUSEHOLD: self.households is not None}
+        return tuple(name for name, known in named.items() if known)
+
+    @property
+    def leads(self) -> bool:
+        """Whether people keep their rows together and their quasi-identifiers vary, so that rows have a `lead`."""
+        return self.people is not None and any(self.people.varying)
 
     @cached_property
     def cell_table(self) -> IntArray:
@@ -175,6 +197,16 @@ class Profile:
 
 
 _PROFILE = TypeAdapter(Profile)
+
+
+def counted_numbers(people: People | None, households: Households | None) -> dict[str, tuple[int, ...]]:
+    """The numbers that a row may have of its person and of its household, ascending, by staged column."""
+    found: dict[str, tuple[int, ...]] = {}
+    if people is not None:
+        found |= {ROWS_OF_PERSON: people.sizes, FIRST: (0, 1)}
+    if households is not None:
+        found[ROWS_OF_HOUSEHOLD] = households.sizes
+    return found
 
 
 def number(text: str) -> Fraction | None:

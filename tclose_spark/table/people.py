@@ -25,6 +25,10 @@ HOUSEHOLD = "household_hash"
 """The keyed hash of a household, an int64: of staged rows, and of `internal/households`."""
 SPELLING = "person_spelling"
 """The hash of a person's identifier, equal for those that differ in case, blanks, width or normal form only."""
+OWNERS = {"person": PERSON, "household": HOUSEHOLD}
+"""The staged columns of whose rows are, by role."""
+ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
+"""Of a row's person the number of rows, and whether the row is the first; the number of rows of its household."""
 LONE = "lone"
 """Whether a row has no known person, and becomes a person of its own."""
 ROWS_AT_ONCE = 1 << 18  # of whole people, held in a task

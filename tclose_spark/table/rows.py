@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from tclose_spark.table.arrays import BoolArray, HashArray, IntArray
 from tclose_spark.table.dictionaries import coded, codes_of
 from tclose_spark.table.domains import Profile, QuasiDomain
 from tclose_spark.table.labels import MISSING, decode_numbers, number_codes
-from tclose_spark.table.people import Households, People
+from tclose_spark.table.people import PERSON
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,18 @@ class Rows:
     cell: the place of the sensitive tuple in `Profile.cells`.
     hash: a keyed 64-bit hash of the record's content, including insensitive columns and the person. Records with equal
         hash and codes are alike, so (hash, codes) orders records by content only.
-    person: if people are counted, a keyed hash of the record's person, shape (n,).
-    atom: if the release continues an earlier one, the atom of the record's person, shape (n,): see `table.atoms`.
+    owners: whose each record is, shape (n,), by staged column: PERSON and HOUSEHOLD are keyed hashes, and ATOM is that
+        of the person if the release continues an earlier one (see `table.atoms`).
     lead: if people keep their records together and their quasi-identifiers vary, those of the person's first record.
-    household: if the households of records are known, a keyed hash of the record's, shape (n,).
     absent: if missing values may be any value, where the codes of `quasi` are drawn, shape (n, quasi-identifiers).
     """
 
     quasi: tuple[IntArray, ...]
     cell: IntArray
     hash: HashArray
-    person: IntArray | None = None
+    owners: Mapping[str, IntArray] = field(default_factory=dict)
     lead: tuple[IntArray, ...] | None = None
     absent: BoolArray | None = None
-    atom: IntArray | None = None
-    household: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -58,11 +55,9 @@ class Rows:
             tuple(q[index] for q in self.quasi),
             self.cell[index],
             self.hash[index],
-            None if self.person is None else self.person[index],
+            {name: owner[index] for name, owner in self.owners.items()},
             None if self.lead is None else tuple(q[index] for q in self.lead),
             None if self.absent is None else self.absent[index],
-            None if self.atom is None else self.atom[index],
-            None if self.household is None else self.household[index],
         )
 
     @property
@@ -99,19 +94,15 @@ class Rows:
         def joined(of: Sequence[tuple[IntArray, ...]]) -> tuple[IntArray, ...]:
             return tuple(np.concatenate(columns) for columns in zip(*of, strict=True))
 
-        people, leads = [p for part in parts if (p := part.person) is not None], [part.lead for part in parts]
+        leads = [part.lead for part in parts]
         absent = [a for part in parts if (a := part.absent) is not None]
-        atoms = [atom for part in parts if (atom := part.atom) is not None]
-        households = [household for part in parts if (household := part.household) is not None]
         return Rows(
             joined([part.quasi for part in parts]),
             np.concatenate([part.cell for part in parts]),
             np.concatenate([part.hash for part in parts]),
-            np.concatenate(people) if people else None,
+            {name: np.concatenate([part.owners[name] for part in parts]) for name in parts[0].owners},
             joined([lead for lead in leads if lead is not None]) or None,
             np.concatenate(absent) if absent else None,
-            np.concatenate(atoms) if atoms else None,
-            np.concatenate(households) if households else None,
         )
 
     def distinct(self, n: IntArray) -> tuple[Rows, IntArray]:
@@ -163,34 +154,29 @@ class UnknownValueError(ValueError):
 class Codec:
     """Converts Arrow columns of prepared rows to Rows, and Rows to fixed-width binary values and back.
 
-    people: if they are counted. Each cell then has two more codes: see `Profile.cells`.
-    households: if classes need several. Each cell then has one more code.
-    knows_households: whether rows have a `household`.
+    counted: the numbers of rows that cells have codes of, after the sensitive values: see `Profile.counted`.
+    owners: those of rows.
+    leads: whether rows have a `lead`.
     """
 
     quasi: tuple[QuasiDomain, ...]
     sensitive: tuple[tuple[str | None, ...], ...]
     cells: IntArray
-    people: People | None = None
-    households: Households | None = None
-    knows_households: bool = False
+    counted: tuple[tuple[int, ...], ...] = ()
+    owners: tuple[str, ...] = ()
+    leads: bool = False
 
     @staticmethod
-    def of(profile: Profile, knows_households: bool = False) -> Codec:
-        """The codec of a profile's domains."""
+    def of(profile: Profile, owners: Sequence[str] = ()) -> Codec:
+        """The codec of a profile's domains. owners: of rows, if not only those that cells know of."""
         return Codec(
             profile.quasi,
             tuple(s.values for s in profile.sensitive),
             profile.cell_codes,
-            profile.people,
-            profile.households,
-            knows_households or profile.households is not None,
+            tuple(profile.counted.values()),
+            tuple(owners) or profile.owners,
+            profile.leads,
         )
-
-    @property
-    def leads(self) -> bool:
-        """Whether rows have a `lead`."""
-        return self.people is not None and any(self.people.varying)
 
     @property
     def draws(self) -> bool:
@@ -200,41 +186,32 @@ class Codec:
     @property
     def for_methods(self) -> Codec:
         """The codec of `Rows.for_methods`."""
-        return self if self.people is None else replace(self, people=replace(self.people, varying=()))
+        return replace(self, leads=False)
 
     def encode(
         self,
         quasi: Sequence[pa.Array],
         sensitive: Sequence[pa.Array],
         hashes: HashArray,
-        of_person: Sequence[pa.Array] = (),
-        of_household: Sequence[pa.Array] = (),
+        counted: Sequence[pa.Array] = (),
+        owners: Mapping[str, pa.Array] | None = None,
+        lead: Sequence[pa.Array] = (),
     ) -> Rows:
         """Rows of Arrow columns: prepared quasi-identifiers, sensitive values as text, and hashes. Text may be
-        dictionary-encoded (see `dictionaries`). of_person: the columns of each row's person
-        (`StagedColumns.of_person`). of_household: those of its household (`StagedColumns.of_household`).
+        dictionary-encoded (see `dictionaries`). counted, owners: by staged column, the numbers that cells know of, and
+        whose rows are. lead: the quasi-identifiers of the first row of each row's person, if they are staged.
 
         Raises:
             UnknownValueError: if a value is not in the profile's domains.
         """
         places = [_index(column, values) for values, column in zip(self.sensitive, sensitive, strict=True)]
-        household, rows_of_household = (*of_household, None, None)[:2]
-        whose = None if household is None else household.to_numpy()
-        of_size = []
-        if self.households is not None and rows_of_household is not None:
-            of_size.append(np.searchsorted(self.households.sizes, rows_of_household.to_numpy()))
-        if self.people is None:
-            codes, absent = self._codes(quasi, hashes)
-            return Rows(codes, self._cells_of([*places, *of_size]), hashes, absent=absent, household=whose)
-        person, size, first, *lead = of_person
-        atom = lead.pop(0).to_numpy() if self.people.members is not None else None
-        places.append(np.searchsorted(self.people.sizes, size.to_numpy()))
-        places.append(first.cast(pa.int64()).to_numpy())
-        people = person.to_numpy()
-        keys = people.view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
+        for numbers, column in zip(self.counted, counted, strict=True):
+            places.append(np.searchsorted(numbers, column.cast(pa.int64()).to_numpy()))
+        whose = {name: column.to_numpy() for name, column in (owners or {}).items()}
+        keys = whose[PERSON].view(np.uint64) if lead else hashes  # rows of a person that stay together draw the same
         codes, absent = self._codes(quasi, keys)
-        cell, leads = self._cells_of([*places, *of_size]), self._codes(lead, keys)[0] if self.leads else None
-        return Rows(codes, cell, hashes, people, leads, absent, atom, whose)
+        leads = self._codes(lead, keys)[0] if self.leads else None
+        return Rows(codes, self._cells_of(places), hashes, whose, leads, absent)
 
     def _codes(self, columns: Sequence[pa.Array], keys: HashArray) -> tuple[tuple[IntArray, ...], BoolArray | None]:
         """(codes; if missing values may be any value, which are drawn). keys: what decides a drawn code."""
@@ -251,9 +228,7 @@ class Codec:
     @property
     def _domains(self) -> list[int]:
         """How many codes each column of `cells` has."""
-        sizes = [len(values) for values in self.sensitive]
-        sizes += [] if self.people is None else [len(self.people.sizes), 2]
-        return sizes if self.households is None else [*sizes, len(self.households.sizes)]
+        return [len(values) for values in (*self.sensitive, *self.counted)]
 
     @cached_property
     def _prefixes(self) -> list[IntArray]:
@@ -284,11 +259,8 @@ class Codec:
         fields: list[Any] = [
             ("hash", "<u8"),
             ("cell", "<i4"),
-            *([("person", "<i8")] if self.people is not None else []),
-            *([("atom", "<i8")] if self.people is not None and self.people.members is not None else []),
+            *((name, "<i8") for name in self.owners),
         ]
-        if self.knows_households:
-            fields.append(("household", "<i8"))
         for kind in "ql" if self.leads else "q":
             for i, domain in enumerate(self.quasi):
                 narrow = domain.kind == "category" and len(domain.values) < 2**15
@@ -302,18 +274,14 @@ class Codec:
         packed = np.empty(len(rows), dtype=self._layout)
         packed["hash"] = rows.hash
         packed["cell"] = rows.cell
-        if rows.person is not None:
-            packed["person"] = rows.person
-        if rows.atom is not None:
-            packed["atom"] = rows.atom
-        if self.knows_households:
-            packed["household"] = 0 if rows.household is None else rows.household
+        for name in self.owners:
+            packed[name] = rows.owners.get(name, 0)
         if self.draws:
             packed["absent"] = False if rows.absent is None else rows.absent
         for kind, columns in (("q", rows.quasi), ("l", rows.lead or ())):
             for i, codes in enumerate(columns):
-                field = packed[f"{kind}{i}"]
-                field[:] = codes if field.dtype == np.int64 else np.maximum(codes, np.iinfo(field.dtype).min)
+                held = packed[f"{kind}{i}"]
+                held[:] = codes if held.dtype == np.int64 else np.maximum(codes, np.iinfo(held.dtype).min)
         return packed.view(np.dtype((np.void, packed.itemsize)))  # without fields, as whole ones move 15 times as fast
 
     def unpack(self, data: Any) -> Rows:
@@ -321,20 +289,16 @@ class Codec:
         packed = np.frombuffer(data, dtype=self._layout)
 
         def codes(name: str) -> IntArray:
-            field = packed[name]
-            wide = field.astype(np.int64)
-            return wide if field.dtype == np.int64 else np.where(wide == np.iinfo(field.dtype).min, MISSING, wide)
+            held = packed[name]
+            wide = held.astype(np.int64)
+            return wide if held.dtype == np.int64 else np.where(wide == np.iinfo(held.dtype).min, MISSING, wide)
 
         quasi, *lead = [
             tuple(codes(f"{kind}{i}") for i in range(len(self.quasi))) for kind in ("ql" if self.leads else "q")
         ]
-        person = None if self.people is None else packed["person"].copy()
+        owners = {name: packed[name].copy() for name in self.owners}
         leads, absent = lead[0] if lead else None, packed["absent"].copy() if self.draws else None
-        atom = packed["atom"].copy() if self.people is not None and self.people.members is not None else None
-        household = packed["household"].copy() if self.knows_households else None
-        return Rows(
-            quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), person, leads, absent, atom, household
-        )
+        return Rows(quasi, packed["cell"].astype(np.int64), packed["hash"].copy(), owners, leads, absent)
 
     def decode(self, rows: Rows) -> list[pa.Array]:
         """The prepared quasi-identifiers of rows: dictionary-encoded strings, int64 or double."""

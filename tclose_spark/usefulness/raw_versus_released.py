@@ -77,7 +77,7 @@ def measure_raw_versus_released(
         target=None if target is None else attributes.sensitive[target].name,
         why_no_classifier="" if "accuracy" in worth else why,
         linkage=linkage_of(attributes, linked.rows, classes),
-        **({} if spec.attributes.person is not None else singled_out(everyone, attributes)),
+        **({} if "person" in spec.attributes.owners else singled_out(everyone, attributes)),
     )
 
 

@@ -23,7 +23,8 @@ from tclose_spark.engine.tables import collect, of_arrow, read_delta, write_delt
 from tclose_spark.errors import ConfigurationError, GuaranteeError, InputError, UnreachableError
 from tclose_spark.io.local_session import LocalSession
 from tclose_spark.io.run import Run
-from tclose_spark.methods.attributes import CellPeople
+from tclose_spark.methods import attributes
+from tclose_spark.methods.units import units_of
 from tclose_spark.requirements.size import size_line
 from tclose_spark.runfile.loading import load_spec
 
@@ -142,7 +143,7 @@ def test_both_engines_make_one_release(
 def planned_without_households(monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
     """The staging area of a release whose plan did not look at households."""
     with monkeypatch.context() as patch:
-        patch.setattr(CellPeople, "least_household_units", 0)
+        patch.setattr(attributes, "units_of", lambda *known: units_of(*known)[:-1])
         run_stages(run, "profile", "plan", "anonymize")
     return Path(run.staging.path(""))
 

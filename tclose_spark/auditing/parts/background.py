@@ -29,7 +29,7 @@ class Background(AuditPart):
         question, background = table.question, table.inputs.background
         if background is None:
             return result
-        whose = None if question.person is None else table.inputs.table
+        whose = table.inputs.table if question.persons else None
         joined = join_background(table.classes, background, table.quasi, table.trees, whose)
         result = replace(result, notes=(*result.notes, *_notes(joined)))
         if not question.attacks or not table.attributes:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tclose_spark.auditing.parts.part import AuditedTable, AuditPart, TalliedTable
 from tclose_spark.auditing.result import AuditResult
 from tclose_spark.checks.classes.households import households_of_classes
-from tclose_spark.checks.classes.people import tally_people
+from tclose_spark.checks.classes.people import tally_owners
 from tclose_spark.checks.labels.listed_people import with_people
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import select
@@ -22,7 +22,7 @@ class HouseholdCounts(AuditPart):
         rows, asked = households_of(table), table.question.household
         if rows is None or asked is None:
             return result
-        found = households_of_classes(tally_people(rows, table.question.labels, [], HOUSEHOLD), asked.k)
+        found = households_of_classes(tally_owners(rows, table.question.labels, [], HOUSEHOLD), asked.k)
         guarantee = Guarantee(
             measure="households of a class",
             attribute=None,

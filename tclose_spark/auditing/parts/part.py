@@ -34,7 +34,8 @@ class TalliedTable:
     quasi, attributes: the columns, with information loss and distances.
     judged: the attributes, and the tuples of them that must be close.
     counts, tuples: the rows with each value of each attribute; with each tuple, None if there are too many.
-    people: what is required of people, and how many have each number of rows; None if a row is taken for a person.
+    units: what is required over others than rows: of people, if they are counted.
+    sizes: how many people have each number of rows.
     label_notes: on labels that affect how to read the figures.
     """
 
@@ -46,7 +47,8 @@ class TalliedTable:
     judged: Sequence[JudgedAttribute]
     counts: Sequence[Counts]
     tuples: TupleCounts | None
-    people: tuple[JudgedPeople, Mapping[int, int]] | None
+    units: Sequence[JudgedPeople]
+    sizes: Mapping[int, int]
     label_notes: Sequence[str]
 
     @property
@@ -101,7 +103,7 @@ def tallied(inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None) ->
     question, names = inputs.question, list(inputs.question.sensitive_attributes)
     trees = hierarchies_of(question, session_of(inputs.table), hierarchies)
     with ExitStack() as stack:
-        of_people = None if question.person is None else inputs.table
+        of_people = inputs.table if question.persons else None
         whose = stack.enter_context(released_people(of_people, question.labels, names))
         by_class = tally_classes(inputs.table, question.labels, names) if whose is None else whose.tallied.classes
         tallies = stack.enter_context(keep(by_class))
@@ -118,6 +120,7 @@ def tallied(inputs: AuditInputs, hierarchies: Mapping[str, Hierarchy] | None) ->
             judged=judged,
             counts=counts,
             tuples=tuples,
-            people=None if whose is None else (whose.judged(judged, with_suppressed=False), whose.sizes),
+            units=[] if whose is None else [whose.judged(judged, with_suppressed=False)],
+            sizes={} if whose is None else whose.sizes,
             label_notes=notes,
         )

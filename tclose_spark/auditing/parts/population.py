@@ -32,7 +32,6 @@ class PopulationRisk(AuditPart):
             return result
         found = measure_risks(
             table.classes,
-            "size" if question.person is None else "people",
             question.population,
             question.at_risk,
             table.quasi,
@@ -41,7 +40,7 @@ class PopulationRisk(AuditPart):
             listed=table.inputs.population,
             disjoint=_are_disjoint(table),
             stated=question.reidentified,
-            households=None if question.person is not None else households_of(table),
+            households=None if question.persons else households_of(table),
         )
         return replace(result, risks=found, notes=(*result.notes, *_presence_notes(found)))
 

@@ -27,7 +27,7 @@ class RareCellsSearch(AuditPart):
                 f"--below: found {len(question.below)} thresholds; expected one, or one for each of the "
                 f"{question.cells} sizes of --cells"
             )
-        if question.person is not None:
+        if question.persons:
             raise ConfigurationError(
                 "--cells and --person: cells are of rows, and a person may have several; leave out one of the two"
             )

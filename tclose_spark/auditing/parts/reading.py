@@ -56,6 +56,6 @@ def _missing_notes(question: AuditQuestion) -> list[str]:
     """What is measured if missing quasi-identifiers could be any value."""
     if not any(q.missing == "any" for q in question.quasi_identifiers.values()):
         return []
-    if question.person is not None:
+    if question.persons:
         return ["missing: any is in the joins with lists of people only; k, l and t are of classes with equal labels"]
     return ["missing: any is in k and in the joins with lists of people; l and t are of classes with equal labels"]

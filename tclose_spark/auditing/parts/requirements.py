@@ -32,20 +32,20 @@ class Requirements(AuditPart):
             raise ConfigurationError(
                 "--joint and --reference: tuples are compared with those of the table itself; leave out one"
             )
-        if question.person is not None and tables.reference is not None:
+        if question.persons and tables.reference is not None:
             raise ConfigurationError(
                 "--person and --reference: people are compared with the people of the table itself; give one of the two"
             )
 
     def columns(self, table: TalliedTable) -> Sequence[ClassMeasure]:
-        return () if table.people is None else (table.people[0],)
+        return table.units
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
         question = table.question
         strict = question.k if table.alike is None else None
         return replace(
             result,
-            people=None if table.people is None else table.people[1],
+            people=table.sizes or None,
             expectations=tuple(suite_of(question, strict, table.judged)),
             notes=(*result.notes, *_unprotected_notes(question), *_unjudged_notes(question)),
         )
@@ -55,12 +55,11 @@ def judge(table: TalliedTable, classes: Table, criteria: Sequence[Criterion]) ->
     """The table with the figures of its classes. criteria: beside k, l and t."""
     question = table.question
     alike = None  # k of people is of equal labels only
-    if question.person is None and any(q.missing_any for q in table.quasi):
+    if not question.persons and any(q.missing_any for q in table.quasi):
         alike = alike_guarantee(classes, table.quasi, question.k)
     of_whole = table.judged if question.n is None else without_t(table.judged)
-    people = None if table.people is None else table.people[0]
     strict = question.k if alike is None else None
-    figures = class_figures(classes, strict, table.quasi, of_whole, more=criteria, people=people)
+    figures = class_figures(classes, strict, table.quasi, of_whole, more=criteria, units=table.units)
     return AuditedTable(**vars(table), classes=classes, figures=figures, alike=alike)
 
 
@@ -73,7 +72,7 @@ def guarantees_of(table: AuditedTable) -> tuple[Guarantee, ...]:
 def suite_of(question: AuditQuestion, k: int | None, attributes: Sequence[JudgedAttribute]) -> list[Expectation]:
     """The expectations over the class table that state the requirements. k: that classes of equal labels must have."""
     if question.n is None:
-        of_people = [] if question.person is None else expect_people(k, attributes)
+        of_people = expect_people(k, attributes) if question.persons else []
         return [expect_some_rows(), *expectations_of(k, attributes), *of_people]
     reported = expectations_of(k, without_t(attributes))
     return [expect_some_rows(), *reported, *expect_supersets(attributes)]

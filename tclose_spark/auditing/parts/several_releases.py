@@ -26,7 +26,7 @@ class SeveralReleases(AuditPart):
     """The figures of all releases together, if there are earlier ones."""
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if tables.earlier and question.person is None and question.aggregates:
+        if tables.earlier and not question.persons and question.aggregates:
             raise ConfigurationError(
                 "--earlier: with method.representative, labels do not show whom they cover; give --person COLUMN, "
                 "which all tables have"
@@ -47,9 +47,10 @@ def _together(table: AuditedTable) -> Together:
     one.
     """
     question, inputs, trees, attributes = table.question, table.inputs, table.trees, table.attributes
-    if table.people is not None:
+    if table.units:
+        (people,) = table.units
         latest = PeopleOfRelease(
-            name=LATEST, rows=inputs.table, labels=question.labels, attributes=attributes, people=table.people[0]
+            name=LATEST, rows=inputs.table, labels=question.labels, attributes=attributes, people=people
         )
         return judge_together(latest, inputs.earlier, trees, question.k)
     by_labels = LabelledRelease(name=LATEST, quasi=table.quasi, labels=question.labels, tallies=table.tallies)

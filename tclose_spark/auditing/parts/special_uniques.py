@@ -30,7 +30,7 @@ class UniquesSearch(AuditPart):
         size = question.special_uniques
         if size is not None and size < 1:
             raise ConfigurationError(f"--special-uniques: found {size}; expected at least 1 quasi-identifier")
-        if size is not None and question.person is not None:
+        if size is not None and question.persons:
             raise ConfigurationError(
                 "--special-uniques and --person: special uniques are rows, and a person with several rows may be "
                 "unique by values that no row has alone; leave out one of the two"

@@ -25,7 +25,7 @@ class SubjectsNotes(AuditPart):
     raw: Table | None = None
 
     def check(self, question: AuditQuestion, tables: AuditTables) -> None:
-        if question.person is None and not question.rows_are_persons:
+        if not question.persons and not question.rows_are_persons:
             self.raw = tables.table
 
     def measure(self, table: AuditedTable, result: AuditResult) -> AuditResult:
@@ -35,7 +35,7 @@ class SubjectsNotes(AuditPart):
         sample = sample_table(self.raw, names, table.inputs.rows)
         found = find_subjects(sample, names, list(map(hint_of, names)))
         subjects = _beside({*question.labels, *question.quasi_identifiers}, found)
-        notes = SubjectsWords(remedies=OPTIONS).notes(subjects, question.household is not None)
+        notes = SubjectsWords(remedies=OPTIONS).notes(subjects, bool(question.households))
         return replace(result, notes=(*notes, *result.notes))
 
 

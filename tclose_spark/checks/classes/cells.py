@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from tclose_spark.checks.classes.class_table import JudgedQuasi, class_table
 from tclose_spark.checks.classes.figures import PARTS
 from tclose_spark.checks.classes.joined_people import _joined_schema, _shown_first, join_people
-from tclose_spark.checks.classes.people import JudgedPeople, tally_people
+from tclose_spark.checks.classes.people import JudgedPeople, tally_owners
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, keep, map_batches, select
 from tclose_spark.measures.loss.information_loss import LabelLoss
@@ -145,7 +145,7 @@ def judge_cells(releases: Sequence[PeopleOfRelease], k: int | None) -> CellFigur
         for place, one in enumerate(releases):
             values = [f"v{i}" for i in range(len(one.attributes))]
             here = map_batches(joined, _shown_first(place), _joined_schema(len(labels), len(values)))
-            classes = class_table(tally_people(here, labels, values).classes, quasi, one.attributes, [one.people])
+            classes = class_table(tally_owners(here, labels, values).classes, quasi, one.attributes, [one.people])
             criteria = _criteria(one, k)
             needed = dict.fromkeys(column for criterion in criteria for column in criterion.columns)
             cells = select(classes, list({"quasi_identifiers": None, "people": None, **needed}))

@@ -32,14 +32,14 @@ class Classes:
     tuples: histograms over the rows of `codes`.
     codes: shape (tuples, attributes), in the attributes' domains; tuples of attributes come last.
     marginals: by attribute, the histograms of its values.
-    of_person: if people are counted, the two texts of each tuple that `people.PeopleTallies` describes.
+    numbers: of each tuple, integers of whose its rows are, if they are counted: see `people.OwnerTallies`.
     """
 
     sizes: IntArray
     tuples: Histograms
     codes: IntArray
     marginals: Mapping[str, Histograms]
-    of_person: Sequence[pa.Array] = ()
+    numbers: Sequence[IntArray] = ()
 
     @staticmethod
     def of(tally: ClassTally, attributes: Sequence[JudgedAttribute]) -> Classes:
@@ -57,7 +57,8 @@ class Classes:
             for a, code in zip(attributes, coded, strict=True)
         }
         codes = np.stack(coded, axis=1) if coded else np.zeros((1, 0), dtype=np.int64)
-        return Classes(tuples.sizes, tuples, codes, marginals, tally.values[len(columns) :])
+        numbers = [column.to_numpy() for column in tally.values[len(columns) :]]
+        return Classes(tuples.sizes, tuples, codes, marginals, numbers)
 
 
 class ClassMeasure(Protocol):

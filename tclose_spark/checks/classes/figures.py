@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import Any
 
 import pyarrow as pa
 
-from tclose_spark.checks.classes.class_table import JudgedQuasi
+from tclose_spark.checks.classes.class_table import JudgedQuasi, RequiredMeasure
 from tclose_spark.checks.classes.figure_histograms import (
     DistanceHistogram,
     FigureHistogram,
@@ -21,7 +22,7 @@ from tclose_spark.checks.classes.figure_histograms import (
     SizeHistogram,
 )
 from tclose_spark.checks.classes.partial_figures import BILLIONTHS, FigureRequest, Key, Loss, PartialFigures
-from tclose_spark.checks.classes.people import MOST_ROWS, JudgedPeople
+from tclose_spark.checks.classes.people import MOST_ROWS
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import collect, map_batches, schema_of, select
 from tclose_spark.measures.distances.histograms import Histograms
@@ -142,16 +143,16 @@ def class_figures(
     suppressed: int = 0,
     more_losses: Sequence[Loss] = (),
     more: Sequence[Criterion] = (),
-    people: JudgedPeople | None = None,
+    units: Sequence[RequiredMeasure] = (),
 ) -> ClassFigures:
     """The figures of a class table. Tasks compute those of the classes that they read; the driver adds them up.
 
     suppressed: rows in no class. Each loses 1 of every quasi-identifier, and counts n in the discernibility.
     more_losses: additional measures of loss; a suppressed row loses 1.
     more: additional criteria.
-    people: if they are counted; k is then of people.
+    units: what is required over others than rows; k is then of them, too.
     """
-    request = _request(k, quasi, attributes, more_losses, more, people, MOST_ROWS in schema_of(classes).names)
+    request = _request(k, quasi, attributes, more_losses, more, units, MOST_ROWS in schema_of(classes).names)
     parts = collect(map_batches(select(classes, request.columns), _partial(request), PARTS))["part"].to_pylist()
     return _assemble(request, reduce(add, map(pickle.loads, parts)), suppressed, len(more))
 
@@ -161,17 +162,17 @@ def figures_of_suppressed(
     k: int,
     attributes: Sequence[JudgedAttribute],
     marginals: Mapping[str, Histograms],
-    people: JudgedPeople | None = None,
-    of_people: Sequence[pa.Array] = (),
+    units: Sequence[RequiredMeasure] = (),
+    of_units: Sequence[pa.Array] = (),
 ) -> ClassFigures:
     """The figures of the suppressed rows as one class, with the guarantees of every class and without losses.
 
-    marginals: see `Classes`. people, of_people: if they are counted, what is required of them, and its columns.
+    marginals: see `Classes`. units, of_units: what is required over others than rows, and its columns.
     """
-    fields = [*fields_of(attributes), *([] if people is None else people.fields())]
-    measured = zip((name for name, _ in fields), (*columns_of(attributes, marginals), *of_people), strict=True)
+    fields = [*fields_of(attributes), *chain.from_iterable(unit.fields() for unit in units)]
+    measured = zip((name for name, _ in fields), (*columns_of(attributes, marginals), *of_units), strict=True)
     columns: dict[str, Any] = {"quasi_identifiers": [{"are": "suppressed"}], "size": [rows], **dict(measured)}
-    request = _request(k, [], attributes, [], [], people)
+    request = _request(k, [], attributes, [], [], units)
     return _assemble(request, request.partial(pa.RecordBatch.from_pydict(columns)), 0, 0)
 
 
@@ -192,7 +193,7 @@ def _request(
     attributes: Sequence[JudgedAttribute],
     more_losses: Sequence[Loss],
     more: Sequence[Criterion],
-    people: JudgedPeople | None,
+    units: Sequence[RequiredMeasure],
     counted: bool = False,
 ) -> FigureRequest:
     """All that is required, and all that is reported without a requirement. `more` is at the end of the criteria.
@@ -200,13 +201,13 @@ def _request(
     counted: whether the class table counts people.
     """
     covering = [q for q in quasi if q.measured]
-    of_people = [] if people is None else people.criteria(k)
+    of_units = chain.from_iterable(unit.criteria(k) for unit in units)
     return FigureRequest(
         labels=tuple(column for q in quasi for column in q.columns),
         losses=[*[PublishedLoss(q.name) for q in covering], *more_losses],
         limits={q.name: (q.coarsest, q.columns) for q in quasi if q.coarsest is not None},
         attributes=tuple(a.name for a in attributes if a.tuples is None),
-        criteria=(SizeJudge(k).criterion(), *criteria_of(attributes), *of_people, *more),
+        criteria=(SizeJudge(k).criterion(), *criteria_of(attributes), *of_units, *more),
         histograms=dict(_histograms(covering, attributes)),
         people=counted,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tclose_spark.checks.classes.people import PeopleTallies
+from tclose_spark.checks.classes.people import OwnerTallies
 from tclose_spark.checks.classes.tallies import ClassTally
 from tclose_spark.engine.tables import collect, map_batches
 from tclose_spark.requirements.criterion import first_of
@@ -35,7 +35,7 @@ class HouseholdsOfClasses(NamedTuple):
         return [f"{found}; the fewest are {self.fewest} (attributes.household.k)"] if self.classes else []
 
 
-def households_of_classes(tallied: PeopleTallies, k: int) -> HouseholdsOfClasses:
+def households_of_classes(tallied: OwnerTallies, k: int) -> HouseholdsOfClasses:
     """What the tallies by HOUSEHOLD say of released classes, of which there are some."""
     labels = [f"l{i}" for i in range(tallied.labels)]
     schema = pa.schema([*((name, pa.string()) for name in labels), *COUNTED])
@@ -55,7 +55,7 @@ def _count(batches: Iterable[pa.RecordBatch], k: int, schema: pa.Schema) -> Iter
     for batch in batches:
         if batch.num_rows:
             classes = ClassTally.whole(batch, len(schema) - len(COUNTED))
-            tuples, first = classes.tuples, classes.values[-1].cast(pa.int64()).to_numpy()
+            tuples, first = classes.tuples, classes.values[-1].to_numpy()
             size = np.add.reduceat(tuples.counts, tuples.starts)
             households = np.add.reduceat(tuples.counts * (first[tuples.values] > 0), tuples.starts)
             broken = households < k

@@ -36,11 +36,13 @@ from tclose_spark.table.people import PERSON, PersonRows, whole_people
 MOST_UNITS = 1 << 55
 """What all people together weigh at most, so that exact numerators have 38 digits."""
 MOST_ROWS = "people_most"
+NUMBERS = 2
+"""The integers of each tuple: see `OwnerTallies`."""
 FIGURES = ("several", "all_rows", "all_digest", "rows", "digest")
 
 
 @dataclass(frozen=True)
-class PeopleTallies:
+class OwnerTallies:
     """The rows of a table by class, with whose they are.
 
     whole: see `tallies.tally_classes`. The last label is whether rows are suppressed. Two more values follow the
@@ -66,7 +68,7 @@ class PeopleTallies:
 
     def _only(self, suppressed: str) -> Table:
         """The classes with this last label, without it."""
-        schema, place = tally_schema(self.labels, self.sensitive + 2), self.labels
+        schema, place = tally_schema(self.labels, self.sensitive, NUMBERS), self.labels
 
         def only(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -96,22 +98,21 @@ class PeopleTallies:
         return Fingerprint(int(figures[rows] or 0), int(figures[digest] or 0))
 
 
-def tally_people(table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON) -> PeopleTallies:
+def tally_owners(table: Table, labels: Sequence[str], sensitive: Sequence[str], owner: str = PERSON) -> OwnerTallies:
     """The tallies of a table whose last two columns are PERSON (or another `owner` of rows, such as HOUSEHOLD), an
     int64, and whether rows are suppressed.
 
     One shuffle by person, one by class.
     """
     names = schema_of(table).names
-    values = [*sensitive, "size", "first"]
-    schema = tally_schema(len(labels) + 1, len(values))
+    schema = tally_schema(len(labels) + 1, len(sensitive), NUMBERS)
     parts = pa.schema([*schema, *((name, pa.int64()) for name in FIGURES)])
     places = [names.index(name) for name in (*labels, names[-1])]
     tally = _tally(places, [names.index(s) for s in sensitive], parts, owner)
     tallied = map_batches(gather(select(table, names), [owner]), tally, parts)
     watched, observed = observe(tallied, dict.fromkeys(FIGURES, "sum"))
     whole = add_up(select(watched, schema.names), len(labels) + 1, schema)
-    return PeopleTallies(whole, len(labels), len(sensitive), observed)
+    return OwnerTallies(whole, len(labels), len(sensitive), observed)
 
 
 def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, owner: str) -> Mapper:
@@ -128,7 +129,7 @@ def _tally(labels: Sequence[int], sensitive: Sequence[int], schema: pa.Schema, o
                 whose, in_class = PersonRows.of(person.to_numpy(), value), group_equal([held[-2], pa.array(class_)])[0]
                 here = PersonRows.of(in_class, value)
                 in_one = np.where(here.first, here.size, 0)
-                counted = [coded(pa.array(column).cast(pa.string())) for column in (whose.size, in_one)]
+                counted = [pa.array(column) for column in (whose.size, in_one)]
                 classes = np.bincount(whose.lead[here.first], minlength=len(class_))
                 kept = [column.filter(pc.invert(suppressed)) for column in held[: len(released)]]
                 sides = Fingerprint.of(held), Fingerprint.of(kept)
@@ -184,7 +185,7 @@ class JudgedPeople:
     def of(self, classes: Classes) -> list[pa.Array]:
         """See ClassMeasure."""
         tuples, groups = classes.tuples, classes.tuples.groups
-        size, first = (np.array([int(str(text)) for text in column.to_pylist()]) for column in classes.of_person)
+        size, first = classes.numbers
         entry = tuples.values
         firsts = np.flatnonzero(first[entry])
         weights = tuples.counts * _weights(self.units, size)[entry]
@@ -223,7 +224,7 @@ def judged_people(
     weighed = []
     for a, by_value in zip(attributes, counts, strict=True):
         place, table = {value: code for code, value in enumerate(a.values)}, np.zeros(len(a.values), dtype=np.int64)
-        sizes = np.array([int(str(size)) for _, size in by_value])
+        sizes = np.array([size for _, size in by_value])
         codes, rows = np.array([place[value] for value, _ in by_value]), np.array([*by_value.values()])
         np.add.at(table, codes, rows * _weights(units, sizes))
         changes = {key: value for judge in judges_of(a) for key, value in judge.rounded(rounding).items()}

@@ -18,7 +18,7 @@ from tclose_spark.checks.labels.boxes import MOST_JOINED
 from tclose_spark.checks.labels.fitting import fitting_people
 from tclose_spark.checks.labels.known_people import joined_quasi
 from tclose_spark.engine.protocol import Table
-from tclose_spark.engine.tables import collect, combine, map_batches, select
+from tclose_spark.engine.tables import collect, combine, map_batches, schema_of, select
 from tclose_spark.errors import InputError
 from tclose_spark.measures.disclosure.individual import IndividualRisk
 from tclose_spark.measures.disclosure.population import (
@@ -115,7 +115,6 @@ class PopulationRisks:
 
 def measure_risks(
     classes: Table,
-    counted: str,
     population: Population | None,
     threshold: Fraction,
     quasi: Sequence[JudgedQuasi],
@@ -127,9 +126,8 @@ def measure_risks(
     stated: Fraction | None = None,
     households: Table | None = None,
 ) -> PopulationRisks:
-    """The risks of the classes of a class table.
+    """The risks of the classes of a class table: of people, if it counts them.
 
-    counted: its column with the size of a class: `size` in records, or `people`.
     table: the published table, if the population is a weight. listed: the people, if it is a table.
     what: what an error names the population.
     disjoint: whether regions of classes are known not to overlap.
@@ -140,6 +138,7 @@ def measure_risks(
         InputError: if a weight is no number of people; if the population's table lacks a quasi-identifier, or has no
         rows, or a label does not show which values it covers; or if there are more than MOST_JOINED distinct classes.
     """
+    counted = "people" if "people" in schema_of(classes).names else "size"
     sizes, number = _sizes(classes, counted)
     risks, alone = {"prosecutor": prosecutor_risk(sizes, number, threshold)}, int(number[sizes == 1].sum())
     labels = [column for q in quasi for column in q.columns]

@@ -39,7 +39,8 @@ class ClassTally:
 
     labels: one array for each published column, a row for each class.
     tuples: the histogram of each class over the rows of `values`.
-    values: one array of text for each sensitive attribute, a row for each tuple.
+    values: one array of text for each sensitive attribute, and of integers for each number of whose rows are, a row for
+        each tuple.
     """
 
     labels: list[pa.Array]
@@ -118,12 +119,15 @@ def texts(column: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(written.indices.take(values.indices), written.dictionary)
 
 
-def tally_schema(labels: int, sensitive: int) -> pa.Schema:
-    """The columns of tallies, for this many published columns and sensitive attributes."""
+def tally_schema(labels: int, sensitive: int, numbers: int = 0) -> pa.Schema:
+    """The columns of tallies, for this many published columns and sensitive attributes. numbers: how many integers of
+    whose rows are follow the sensitive values.
+    """
+    kinds = [*[pa.string()] * sensitive, *[pa.int64()] * numbers]
     return pa.schema(
         [
             *[pa.field(f"l{i}", pa.string()) for i in range(labels)],
-            *[pa.field(f"v{i}", pa.list_(pa.string())) for i in range(sensitive)],
+            *[pa.field(f"v{i}", pa.list_(kind)) for i, kind in enumerate(kinds)],
             pa.field("n", pa.list_(pa.int64())),
         ]
     )

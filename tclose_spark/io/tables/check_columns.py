@@ -12,7 +12,7 @@ from tclose_spark.runfile.attributes import ROLES, Attributes, QuasiIdentifier
 from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.column_names.names import MOST_NAMES, are_names, instead_of_each, shown
 from tclose_spark.table.columns.spark_types import MALFORMED, how_to_flatten, is_unsupported, type_name, why_unreadable
-from tclose_spark.table.people import HOUSEHOLD, PERSON
+from tclose_spark.table.people import OWNERS
 
 SUPPRESSED = "suppressed"
 """The column of `linked` that marks suppressed rows."""
@@ -37,13 +37,11 @@ def check_columns(schema: pa.Schema, spec: ReleaseSpec) -> None:
         for key, column in listed:
             if column in names and column in attributes.inputs:
                 problems += [key + problem for problem in _column_problems(schema, column, names, attributes)]
-    weight = attributes.weight
     problems += _made_names(spec)
-    for role, one in (("person", attributes.person), ("household", attributes.household)):
-        if one is not None:
-            problems += _unpublished_problems(schema, role, one.column, "text, numbers or dates")
-    if weight is not None and not weight.publish:
-        problems += _unpublished_problems(schema, "weight", weight.column, "text or numbers")
+    for role, column in attributes.beside_rows.items():
+        if column not in attributes.insensitive:
+            expected = "text or numbers" if role == "weight" else "text, numbers or dates"
+            problems += _unpublished_problems(schema, role, column, expected)
     problems += _text_problems(schema, attributes)
     if problems:
         raise InputError("\n".join(problems))
@@ -55,12 +53,7 @@ def _listed_columns(attributes: Attributes) -> Iterator[tuple[str, str]]:
         columns = getattr(attributes, role)
         for column in columns:
             yield f"{role}.{column}" if isinstance(columns, Mapping) else role, column
-    if attributes.person is not None:
-        yield "person", attributes.person.column
-    if attributes.household is not None:
-        yield "household", attributes.household.column
-    if attributes.weight is not None:
-        yield "weight", attributes.weight.column
+    yield from attributes.beside_rows.items()
 
 
 def _unlisted(columns: Sequence[str], listed: Collection[str], drop_others: bool) -> Iterator[str]:
@@ -159,8 +152,8 @@ def _made_names(spec: ReleaseSpec) -> Iterator[str]:
         made += [f"{name}_min", f"{name}_max"] if quasi.numeric_output == "bounds" else []
         made += [f"{name}_raw"] if spec.output.keep_linked else []
     made += [SUPPRESSED] if spec.output.keep_linked and spec.privacy.suppression_limit else []
-    made += [PERSON, SUPPRESSED] if attributes.person is not None else []
-    made += [HOUSEHOLD, SUPPRESSED] if attributes.household is not None else []
+    for role in attributes.owners:
+        made += [OWNERS[role], SUPPRESSED]
     made = list(dict.fromkeys(made))
     published = {name.lower(): name for name in attributes.published}
     lower = [name.lower() for name in made]

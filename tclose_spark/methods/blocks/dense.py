@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import CellPeople, ResolvedAttributes, ResolvedSensitive
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive
 from tclose_spark.methods.blocks.block import Block
-from tclose_spark.methods.blocks.requirement import ONE, Requirement, exact_limits
+from tclose_spark.methods.blocks.requirement import Requirement, exact_limits
+from tclose_spark.methods.class_requirement import ClassRequirement, largest_shares
 from tclose_spark.methods.method import require_frequencies, require_rows
-from tclose_spark.methods.people import MARGIN, PeopleRequirement, of_first_rows
+from tclose_spark.methods.people import of_first_rows
+from tclose_spark.methods.units import Unit
 from tclose_spark.methods.widths import QuasiWidths
 from tclose_spark.requirements.planning import tightest
-from tclose_spark.table.arrays import WIDEST, IntArray
+from tclose_spark.table.arrays import WIDEST, FloatArray, IntArray
+from tclose_spark.table.people import PERSON
 from tclose_spark.table.rows import Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherSum:
+    """One sum beside rows, as kernels have it.
+
+    of_cell: what a row of each cell adds, shape (cells,).
+    least: of a class.
+    diverse: whether each distinct l holds over it.
+    spread: the unit whose shares and distances it is for; None if it is for none.
+    """
+
+    of_cell: IntArray
+    least: int = 0
+    diverse: bool = False
+    spread: Unit | None = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +67,7 @@ class Dense:
         """
         require_rows(self.k, self.attributes)
         require_frequencies(self.attributes)
-        counted = self.attributes if self.attributes.people is None else of_first_rows(self.attributes)
-        for a, of_rows in zip(counted.sensitive, self.attributes.sensitive, strict=True):
+        for a, of_rows in zip(of_first_rows(self.attributes).sensitive, self.attributes.sensitive, strict=True):
             key, least = f"attributes.sensitive_attributes.{a.name}.l", a.needs.known or a.needs.least_values
             present, of_all = (_values_present(one) for one in (a, of_rows))
             if least > present:
@@ -60,7 +77,7 @@ class Dense:
     def block(self, rows: Rows) -> tuple[Block, list[IntArray]]:
         """(the rows as a block; what its dense codes stand for, ascending, an array for each quasi-identifier)."""
         quasi, widths, codes = QuasiWidths(self.attributes.quasi_identifiers).of(rows)
-        person = None if rows.person is None else np.unique(rows.person, return_inverse=True)[1]
+        person = np.unique(rows.owners[PERSON], return_inverse=True)[1] if PERSON in rows.owners else None
         return Block(quasi, rows.cell.astype(np.int32), widths, self.requirement(len(rows)), person=person), codes
 
     def requirement(self, largest: int) -> Requirement:
@@ -76,9 +93,14 @@ class Dense:
             tables[i, : len(attribute.domain.counts)] = attribute.domain.counts
             for height, above in enumerate(tree):
                 parents[i, height, : len(above)] = above
-        plain = Requirement(
+        sums = self._sums()
+        capped = any(a.needs.caps for a in sensitive)
+        shares = np.zeros((len(sums), *((len(sensitive), longest) if capped else (0, 0))))
+        for i, one in enumerate(sums if capped else ()):
+            shares[i] = self._shares_of(one, longest)
+        return Requirement(
             codes=np.ascontiguousarray(self.attributes.cells, dtype=np.int32),
-            tables=tables,
+            tables=np.concatenate([tables, *(self._tables_of(one, longest) for one in sums)]),
             domains=domains,
             ordered=np.array([a.distance.features.cumulative for a in sensitive]),
             parents=parents,
@@ -90,14 +112,12 @@ class Dense:
                 [a.t for a in sensitive], [a.distance.scale for a in sensitive], self.attributes.rows, largest
             ),
             caps=self._caps(largest, longest),
-            first=np.zeros(0, dtype=np.int64),
-            weight=np.zeros(0, dtype=np.int64),
-            most=np.zeros(0),
-            shares=np.zeros((0, 0)),
-            household=np.zeros(0, dtype=np.int64),
-            households=0,
+            added=np.array([one.of_cell for one in sums], dtype=np.int64).reshape(-1, len(self.attributes.cells)),
+            least=np.array([one.least for one in sums], dtype=np.int64),
+            diverse=np.array([one.diverse for one in sums], dtype=np.bool_),
+            most=np.array([self._most_of(one, longest) for one in sums]).reshape(-1, len(sensitive)),
+            shares=shares,
         )
-        return plain if self.attributes.people is None else self._of_people(plain, self.attributes.people)
 
     def _caps(self, largest: int, longest: int) -> IntArray:
         """`Requirement.caps` of classes of up to `largest` rows."""
@@ -110,55 +130,55 @@ class Dense:
             result[0, a.column, : len(most)], result[1, a.column, : len(of)] = most, of
         return result
 
-    def _of_people(self, plain: Requirement, people: CellPeople) -> Requirement:
-        """The requirement of people, beside that of rows."""
-        weight, rows = np.rint(people.share * ONE).astype(np.int64), self.attributes.cell_rows
-        tables = np.zeros((3, *plain.tables.shape), dtype=np.int64)
-        for counts, each in zip(tables, (rows, rows * people.first, rows * weight), strict=True):
-            for attribute, codes in enumerate(plain.codes.T):
-                np.add.at(counts[attribute], codes, each)
-        of_people, shares = PeopleRequirement(self.attributes, self.k), np.full(plain.caps.shape[1:], np.inf)
-        margin = MARGIN + (2 / people.share.min() + plain.domains.max()) / ONE  # weights and expected ones are rounded
-        for a in self.attributes.sensitive if plain.caps.size else ():
-            shares[a.column, : len(a.domain.values)] = of_people.largest_shares(a, margin)
-        tables = tables.reshape(-1, plain.tables.shape[1])
-        if people.household is not None:
-            whole = np.zeros((1, tables.shape[1]), dtype=np.int64)
-            whole[0, 0] = rows @ people.household
-            tables = np.concatenate([tables, whole])
-            plain = plain._replace(household=people.household, households=people.least_household_units)
-        return plain._replace(
-            tables=tables,
-            first=np.ascontiguousarray(people.first),
-            weight=weight,
-            most=np.array([np.inf if a.t is None else float(a.t) - margin for a in self.attributes.sensitive]),
-            shares=shares,
-        )
+    def _sums(self) -> list[OtherSum]:
+        """What counts beside rows."""
+        _, *others = self.attributes.units
+        sums = []
+        for unit in others:
+            diverse = unit.spread is not None
+            sums.append(OtherSum(of_cell=unit.of_cell, least=unit.least(self.k), diverse=diverse))
+            if unit.spread is not None:
+                sums.append(OtherSum(of_cell=unit.spread, spread=unit))
+        return sums
+
+    def _tables_of(self, one: OtherSum, longest: int) -> IntArray:
+        """A sum over the whole table by value, shape (attributes, longest)."""
+        tables = np.zeros((len(self.attributes.sensitive), longest), dtype=np.int64)
+        for table, codes in zip(tables, self.attributes.cells.T, strict=True):
+            np.add.at(table, codes, self.attributes.cell_rows * one.of_cell)
+        return tables
+
+    def _most_of(self, one: OtherSum, longest: int) -> FloatArray:
+        """`Requirement.most` of a sum, shape (attributes,)."""
+        most = np.full(len(self.attributes.sensitive), np.inf)
+        for a in self.attributes.sensitive:
+            if one.spread is not None and a.t is not None:
+                most[a.column] = float(a.t) - one.spread.margin(longest)
+        return most
+
+    def _shares_of(self, one: OtherSum, longest: int) -> FloatArray:
+        """`Requirement.shares` of a sum, shape (attributes, longest)."""
+        shares = np.full((len(self.attributes.sensitive), longest), np.inf)
+        for a in self.attributes.sensitive:
+            if one.spread is not None:
+                shares[a.column, : len(a.domain.values)] = largest_shares(one.spread, self.attributes, a)
+        return shares
 
     def holds(self, cells: IntArray) -> bool:
-        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class. Exact except for
-        distances over people, for any number of rows, unlike `requirement` and its kernels.
+        """Whether rows with these counts by cell, shape (cells,), meet the requirement of a class as kernels know it,
+        for any number of rows.
         """
-        size = int(cells.sum())
-        if size < self.k:
-            return False
-        if self.attributes.people is not None:
-            some = np.flatnonzero(cells)
-            if PeopleRequirement(self.attributes, self.k).broken(np.zeros_like(some), some, cells[some], 1)[0]:
-                return False
-        for a in self.attributes.sensitive:
-            values = np.zeros(len(a.domain.counts), dtype=np.int64)
-            np.add.at(values, self.attributes.cells[:, a.column], cells)
-            of_one = Histograms.dense(values[None, :])
-            if np.count_nonzero(values) < a.needs.least_of_all:
-                return False
-            if not a.needs.are_capped(of_one, self.attributes.likened_table(a))[0]:
-                return False
-            if a.t is not None:
-                numerator = int(a.distance.numerators(of_one)[0])
-                if a.t.denominator * numerator > a.t.numerator * a.distance.scale * self.attributes.rows * size:
-                    return False
-        return True
+        return self._planned.holds(cells)
+
+    @cached_property
+    def _planned(self) -> ClassRequirement:
+        """The requirement with the needs that kernels know: missing values count for l like others, one more."""
+        needed = [
+            replace(a.needs, values=a.needs.least_of_all, mixed=(), known=None) for a in self.attributes.sensitive
+        ]
+        pairs = zip(self.attributes.sensitive, needed, strict=True)
+        sensitive = tuple(replace(a, needs=needs) for a, needs in pairs)
+        return ClassRequirement(replace(self.attributes, sensitive=sensitive), self.k)
 
 
 def _values_present(a: ResolvedSensitive) -> int:

@@ -1,5 +1,5 @@
 """Whether a class meets the requirement, and its closeness ratio, for kernels, from its counts by value. Exact, except
-for distances over people.
+for distances over other sums than rows.
 
 counts: of one class by value, int64, of the shape of `Requirement.tables`. excess: to work in, shape (largest
     domain,), int64 (see `work_space`). `Dense.require_room` ensures the precondition of `numerators`.
@@ -104,63 +104,65 @@ def holds(counts: IntArray, size: int, requirement: Requirement, excess: IntArra
             return False
         if not distance_holds(attribute, counts[attribute], size, requirement, excess):
             return False
-    return bool(len(requirement.first) == 0 or people_hold(counts, requirement, excess))
+    for other in range(len(requirement.least)):  # noqa: SIM110
+        if not other_holds(other, counts, requirement, excess):
+            return False
+    return True
 
 
 @kernel
-def people_hold(counts: IntArray, requirement: Requirement, excess: IntArray) -> bool:
-    """Whether a class meets what is required of its people (see `Requirement`)."""
-    attributes, people = len(requirement.domains), 0
+def other_holds(other: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> bool:
+    """Whether a class meets what is required over one of the sums beside rows (see `Requirement`)."""
+    attributes, total = len(requirement.domains), 0
+    first = (1 + other) * attributes
     for value in range(requirement.domains[0]):
-        people += counts[attributes, value]
-    if people < requirement.k:
-        return False
-    if len(requirement.household) > 0 and counts[3 * attributes, 0] < requirement.households:
+        total += counts[first, value]
+    if total < requirement.least[other]:
         return False
     for attribute in range(attributes):
-        if not distinct_holds(attribute, counts[attributes + attribute], requirement):
+        if requirement.diverse[other] and not distinct_holds(attribute, counts[first + attribute], requirement):
             return False
-        if requirement.shares.shape[0] > 0 and not shares_hold(
-            attribute, counts[2 * attributes + attribute], requirement
+        if requirement.shares.shape[1] > 0 and not shares_hold(
+            other, attribute, counts[first + attribute], requirement
         ):
             return False
-        most = requirement.most[attribute]
-        if most < np.inf and distance_over_people(attribute, counts, requirement, excess) > most:
+        most = requirement.most[other, attribute]
+        if most < np.inf and distance_over(other, attribute, counts, requirement, excess) > most:
             return False
     return True
 
 
 @kernel
-def shares_hold(attribute: int, people: IntArray, requirement: Requirement) -> bool:
-    """Whether no value of one attribute is above its cap over people. people: what they weigh, by value."""
+def shares_hold(other: int, attribute: int, weights: IntArray, requirement: Requirement) -> bool:
+    """Whether no value of one attribute is above its cap over one of the other sums. weights: its counts by value."""
     size = 0
     for value in range(requirement.domains[attribute]):
-        size += people[value]
+        size += weights[value]
     for value in range(requirement.domains[attribute]):
-        if people[value] > requirement.shares[attribute, value] * size:
+        if weights[value] > requirement.shares[other, attribute, value] * size:
             return False
     return True
 
 
 @kernel
-def distance_over_people(attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> float:
-    """The distance of one attribute over people, a float."""
-    place, domain = 2 * len(requirement.domains) + attribute, requirement.domains[attribute]
-    people, table, height = counts[place], requirement.tables[place], requirement.heights[attribute]
+def distance_over(other: int, attribute: int, counts: IntArray, requirement: Requirement, excess: IntArray) -> float:
+    """The distance of one attribute over one of the other sums, a float."""
+    place, domain = (1 + other) * len(requirement.domains) + attribute, requirement.domains[attribute]
+    weights, table, height = counts[place], requirement.tables[place], requirement.heights[attribute]
     size, whole = 0, 0
     for value in range(domain):
-        size += people[value]
+        size += weights[value]
         whole += table[value]
     expected = size / whole  # of each unit of the table
     if height > 0:
         for value in range(domain):
-            excess[value] = people[value] - int(expected * table[value])
+            excess[value] = weights[value] - int(expected * table[value])
         parents = requirement.parents[attribute]
         twice = twice_hierarchical_numerator(excess, 0, table, domain, parents, height, 1, excess)
         return float(twice / (2.0 * height * size))
     if requirement.ordered[attribute]:
-        return float(ordered_numerator(people, expected, table, domain, 1.0) / (max(domain - 1, 1) * size))
-    return float(equal_numerator(people, expected, table, domain, 1.0) / (2.0 * size))
+        return float(ordered_numerator(weights, expected, table, domain, 1.0) / (max(domain - 1, 1) * size))
+    return float(equal_numerator(weights, expected, table, domain, 1.0) / (2.0 * size))
 
 
 @kernel
@@ -177,10 +179,12 @@ def closeness_ratio(counts: IntArray, size: int, requirement: Requirement, exces
         reached = numerator(attribute, counts[attribute], size, requirement, excess)
         if reached > 0:
             worst = max(worst, reached / limit if limit > 0 else np.inf)
-    for attribute in range(len(requirement.most)):
-        if requirement.most[attribute] < np.inf:
-            reached_over_people = distance_over_people(attribute, counts, requirement, excess)
-            worst = max(worst, reached_over_people / max(requirement.most[attribute], 1e-300))
+    for other in range(len(requirement.least)):
+        for attribute in range(len(requirement.domains)):
+            most = requirement.most[other, attribute]
+            if most < np.inf:
+                far = distance_over(other, attribute, counts, requirement, excess)
+                worst = max(worst, far / max(most, 1e-300))
     return worst
 
 
@@ -190,10 +194,7 @@ def add_cell(counts: IntArray, cell: int, rows: int, requirement: Requirement) -
     codes, attributes = requirement.codes, requirement.codes.shape[1]
     for attribute in range(attributes):
         counts[attribute, codes[cell, attribute]] += rows
-    if len(requirement.first) > 0:
-        first, weight = requirement.first[cell], requirement.weight[cell]
+    for other in range(len(requirement.added)):
+        each, first = rows * requirement.added[other, cell], (1 + other) * attributes
         for attribute in range(attributes):
-            counts[attributes + attribute, codes[cell, attribute]] += rows * first
-            counts[2 * attributes + attribute, codes[cell, attribute]] += rows * weight
-        if len(requirement.household) > 0:
-            counts[3 * attributes, 0] += rows * requirement.household[cell]
+            counts[first + attribute, codes[cell, attribute]] += each

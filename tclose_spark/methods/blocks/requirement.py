@@ -20,22 +20,18 @@ EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 ANYTHING = np.iinfo(np.int64).max
 """The limit of an attribute without a t."""
 
-ONE = 1 << 30
-"""What a person weighs, spread over the person's rows: the sum over 2^32 people fits in 64 bits."""
-
 
 @structure
 class Requirement(NamedTuple):
     """The requirement of every class: at least k rows, and for each sensitive attribute its t, its distinct l and its
-    caps. If people are counted (see `methods.people`): at least k people, each distinct l over
-    people, each t and each cap over people too.
+    caps. Beside rows, other sums may count, such as those of people (see `methods.units`): each has a least sum, and l,
+    t and caps may hold over it, too.
 
-    Counts by value then have the shape (3 attributes, largest domain): rows, first rows, and weights of people. If
-    households are counted, one more row begins with what the rows weigh of them.
+    Counts by value have the shape ((1 + sums) attributes, largest domain): of rows, then of each other sum.
     """
 
     codes: Codes  # the value of each attribute in each cell (a tuple of sensitive values), shape (cells, attributes)
-    tables: IntArray  # the counts by value of the whole table, shape (attributes, largest domain), or three times that
+    tables: IntArray  # the counts by value of the whole table, of their shape
     domains: IntArray  # how many values each attribute has, shape (attributes,)
     ordered: NDArray[np.bool_]  # whether the distance is ordered, shape (attributes,)
     # Of hierarchical attributes, the node of height h + 1 above each node of height h, else -1 (see
@@ -51,16 +47,16 @@ class Requirement(NamedTuple):
     # A class of s rows may have c of a value with caps[1] c <= caps[0] s (see `requirements.planning.tightest`), shape
     # (2, attributes, largest domain); (2, 0, 0) without any cap.
     caps: IntArray
-    # If people are counted, otherwise empty:
-    first: IntArray  # 1 if a row of the cell is the first of its person, otherwise 0, shape (cells,)
-    weight: IntArray  # ONE over the number of rows of its person, shape (cells,)
-    most: FloatArray  # the largest distance over people, below t by what rounding changes, shape (attributes,)
-    # The largest share of each value over people, likewise, shape (attributes, largest domain); (0, 0) without a cap.
+    # Of each sum beside rows:
+    added: IntArray  # what a row of each cell adds to it, shape (sums, cells)
+    least: IntArray  # of a class, shape (sums,)
+    diverse: NDArray[np.bool_]  # whether each distinct l holds over it, shape (sums,)
+    # The largest distance over it, below t by what rounding changes; infinite if none is required, shape (sums,
+    # attributes).
+    most: FloatArray
+    # The largest share of each value over it, likewise, shape (sums, attributes, largest domain); (sums, 0, 0) without
+    # a cap.
     shares: FloatArray
-    # If households are counted, otherwise empty and 0: what a row weighs of its household (see `CellPeople`), shape
-    # (cells,), and what those of a class weigh at least.
-    household: IntArray
-    households: int
 
 
 def metrics_of(requirement: Requirement) -> NDArray[np.int8]:

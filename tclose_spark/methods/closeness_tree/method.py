@@ -22,7 +22,9 @@ def _make_plan(given: PlanningInput) -> Plan:
 
     if given.settings.overlap:
         return disjoint.make_plan(given)
-    return plan.make_plan(given) if given.attributes.people is None else people.make_plan(given)
+    if len(given.attributes.units) > 1:
+        return people.make_plan(given)
+    return plan.make_plan(given)
 
 
 def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, settings: ClosenessTree) -> Plan:
@@ -33,7 +35,7 @@ def _read_plan(tree: Mapping[str, Any], attributes: ResolvedAttributes, k: int, 
 
     if settings.overlap:
         return disjoint.read_plan(tree, attributes, k, settings)
-    if attributes.people is not None:
+    if len(attributes.units) > 1:
         return people.read_plan(tree, attributes, k, settings)
     return ClosenessTreePlan.from_json(tree, Dense(attributes, k), effort_of(settings))
 

@@ -27,7 +27,7 @@ from tclose_spark.methods.closeness_tree.effort import GROWTHS, ROWS_PER_BLOCK, 
 from tclose_spark.methods.closeness_tree.settings import ClosenessTree
 from tclose_spark.methods.even_blocks.merging import merge_until_all_hold
 from tclose_spark.methods.method import PlanningInput, PlanReport
-from tclose_spark.methods.people import of_first_rows
+from tclose_spark.methods.people import of_first_rows, only_rows
 from tclose_spark.methods.regions.block import RegionBlock, RegionDense
 from tclose_spark.methods.regions.planning import plan_regions
 from tclose_spark.methods.regions.search import find_regions
@@ -71,12 +71,11 @@ class PeopleTreePlan(BlocksPlan):
 
     def _units(self, block: Block) -> tuple[IntArray, IntArray]:
         """(the row that stands for each unit, the unit of each row)."""
-        people = self.layout.dense.attributes.people
-        assert people is not None
-        if not people.together:
+        attributes = self.layout.dense.attributes
+        if not attributes.together:
             return np.arange(len(block.cell)), np.arange(len(block.cell))
         assert block.person is not None
-        first = np.flatnonzero(people.first[block.cell])
+        first = np.flatnonzero(attributes.counted.of_cell[block.cell])
         unit = np.empty(len(first), dtype=np.int64)
         unit[block.person[first]] = np.arange(len(first))
         return first, unit[block.person]
@@ -100,7 +99,7 @@ def make_plan(given: PlanningInput) -> PeopleTreePlan:
     """
     effort = effort_of(given.settings)
     layout = plan_regions(given, OF_PLAN, ROWS_PER_BLOCK, effort.rows_per_task, labels_meet=True)
-    return PeopleTreePlan(layout=layout, units=units_of(given.attributes, given.k), effort=effort)
+    return PeopleTreePlan(layout=layout, units=dense_of_units(given.attributes, given.k), effort=effort)
 
 
 def read_plan(
@@ -109,12 +108,11 @@ def read_plan(
     """The plan that `PeopleTreePlan.to_json` wrote."""
     return PeopleTreePlan(
         layout=BlockLayout.from_json(tree, RegionDense(attributes, k)),
-        units=units_of(attributes, k),
+        units=dense_of_units(attributes, k),
         effort=effort_of(settings),
     )
 
 
-def units_of(attributes: ResolvedAttributes, k: int) -> Dense:
+def dense_of_units(attributes: ResolvedAttributes, k: int) -> Dense:
     """Makes blocks of units: first rows if a person's rows must be together, otherwise rows."""
-    together = attributes.people is not None and attributes.people.together
-    return Dense(of_first_rows(attributes) if together else replace(attributes, people=None), k)
+    return Dense(of_first_rows(attributes) if attributes.together else only_rows(attributes), k)

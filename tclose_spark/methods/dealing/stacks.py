@@ -85,13 +85,20 @@ def representatives(stack: Stack, e: int) -> IntArray:
     return np.unique(np.concatenate([[0], stack.starts % e, [stack.rows % e]]))
 
 
+def composed_cells(stack: Stack, e: int, values: int = 1) -> Iterator[IntArray]:
+    """Rows of each cell in one class of every composition, in chunks of shape (classes, cells). values: how many of an
+    attribute are to be counted.
+    """
+    chosen = representatives(stack, e)
+    step = max(1, CHUNK // max(len(stack.counts), values))
+    for i in range(0, len(chosen), step):
+        yield class_counts(stack, chosen[i : i + step], e)
+
+
 def compositions(stack: Stack, cell_codes: IntArray, distance: GroundDistance, e: int) -> list[Histograms]:
     """Histograms of one attribute in one class of every composition, in chunks."""
-    chosen = representatives(stack, e)
-    step = max(1, CHUNK // max(len(stack.counts), len(distance.table)))
     parts = []
-    for i in range(0, len(chosen), step):
-        counts = class_counts(stack, chosen[i : i + step], e)
+    for counts in composed_cells(stack, e, len(distance.table)):
         owner, cell = np.nonzero(counts)
         parts.append(Histograms.tally(owner, cell_codes[cell], counts[owner, cell], len(counts), len(distance.table)))
     return parts

@@ -17,13 +17,13 @@ import numpy as np
 
 from tclose_spark.errors import UnreachableError
 from tclose_spark.measures.distances.multiplicity import MultiplicityMatrix, rank_tuples
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, reaches, require_plain
+from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, require_plain
 from tclose_spark.methods.blocks.dense import Dense
 from tclose_spark.methods.blocks.layout import ClassesOf, together
+from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.dealing.locality import Locality, choose_locality, label_losses, make_digits
-from tclose_spark.methods.dealing.maximum_emd import maximum_emd
 from tclose_spark.methods.dealing.numbering import Numbering
-from tclose_spark.methods.dealing.stacks import Stack, compositions, stack_by_frequency
+from tclose_spark.methods.dealing.stacks import Stack, composed_cells, compositions, stack_by_frequency
 from tclose_spark.methods.method import ClassAssignment, PlanningInput
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -118,7 +118,8 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     dense.require_reachable()
     stack = stack_by_frequency(attributes.cell_rows, rank_tuples(attributes.cells))
     blocks = -(-attributes.rows // rows_per_block)
-    while blocks > 1 and not _hold(attributes, given.k, stack, blocks):
+    requirement = ClassRequirement(attributes, given.k)
+    while blocks > 1 and not _hold(requirement, stack, blocks):
         blocks //= 2
     largest = -(-attributes.rows // blocks)
     if largest > max(MOST_ROWS, rows_per_block):
@@ -139,15 +140,7 @@ def plan_even_blocks(given: PlanningInput, rows_per_block: int, rows_per_task: i
     return EvenBlocks(dense, numbering)
 
 
-def _hold(attributes: ResolvedAttributes, k: int, stack: Stack, blocks: int) -> bool:
+def _hold(requirement: ClassRequirement, stack: Stack, blocks: int) -> bool:
     """Whether each of this many blocks meets the requirement of a class, exactly."""
-    sensitive = attributes.sensitive
-    if attributes.rows // blocks < k:
-        return False
-    reached = [maximum_emd(stack, attributes.cells[:, a.column], a.distance, blocks) for a in sensitive]
-    return reaches(sensitive, reached) and all(
-        a.needs.hold(
-            compositions(stack, attributes.cells[:, a.column], a.distance, blocks), attributes.likened_table(a)
-        )
-        for a in sensitive
-    )
+    parts = map(CellGroups.of, composed_cells(stack, blocks))
+    return not any(requirement.broken(part).any() for part in parts)

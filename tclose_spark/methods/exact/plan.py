@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tclose_spark.errors import ConfigurationError, UnreachableError
+from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.exact.labels import TooManyLabelsError
 from tclose_spark.methods.exact.program import label_program
-from tclose_spark.methods.exact.subsets import MOST_ROWS, best_partition, class_losses, classes_hold
+from tclose_spark.methods.exact.subsets import MOST_ROWS, best_partition, by_cell, class_losses
 from tclose_spark.methods.method import ClassAssignment, PlanningInput, PlanReport, require_frequencies, require_rows
 from tclose_spark.table.arrays import IntArray
 from tclose_spark.table.rows import Rows
@@ -161,7 +162,9 @@ def _by_program(given: PlanningInput, tally: Tally) -> tuple[float, float, IntAr
     share = np.zeros((len(label), len(tally)), dtype=np.int64)
     share[classes, program.kind] = found
     share = share[share.any(axis=1)]
-    if np.any(share.sum(axis=0) != tally.rows) or not classes_hold(attributes, tally.keys[-1], share).all():
+    classes_made = CellGroups.of(by_cell(tally.keys[-1], share, len(attributes.cells)))
+    broken = ClassRequirement(attributes, given.k).broken(classes_made)
+    if np.any(share.sum(axis=0) != tally.rows) or broken.any():
         raise UnreachableError(
             "method: exact found classes that miss a t, l or beta by less than its solver's tolerance (0.000001); "
             "require one with fewer digits, or use method: {name: closeness_tree, effort: thorough}"

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, too_far
+from tclose_spark.methods.attributes import ResolvedAttributes
+from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.exact.losses import QuasiLosses
-from tclose_spark.table.arrays import BoolArray, FloatArray, IntArray, ranked
+from tclose_spark.table.arrays import FloatArray, IntArray, ranked
 
 MOST_ROWS = 16
 
@@ -33,7 +33,8 @@ def class_losses(attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArra
     within = (subsets[:, None] >> np.arange(len(cell))) & 1
     sizes = within.sum(axis=1)
     possible = np.flatnonzero(sizes >= k)
-    possible = possible[classes_hold(attributes, cell, within[possible])]
+    some = CellGroups.of(by_cell(cell, within[possible], len(attributes.cells)))
+    possible = possible[~ClassRequirement(attributes, k).broken(some)]
     made = np.full(len(subsets), np.inf)
     if not len(possible):
         return made
@@ -49,20 +50,13 @@ def class_losses(attributes: ResolvedAttributes, k: int, quasi: Sequence[IntArra
     return made
 
 
-def classes_hold(attributes: ResolvedAttributes, cell: IntArray, rows: IntArray) -> BoolArray:
-    """Whether each group of rows has every t, every l and every beta, exactly, shape (groups,).
-
-    cell: of each kind of row, shape (kinds,). rows: of each kind in each group, shape (groups, kinds); some in each.
+def by_cell(cell: IntArray, rows: IntArray, cells: int) -> IntArray:
+    """Rows of each cell in each group, shape (groups, cells). cell: of each kind of row, shape (kinds,). rows: of each
+    kind in each group, shape (groups, kinds).
     """
-    holds = np.ones(len(rows), dtype=np.bool_)
-    owner, kind = np.nonzero(rows)
-    for a in attributes.sensitive:
-        values = attributes.cells[cell[kind], a.column]
-        classes = Histograms.tally(owner, values, rows[owner, kind], len(rows), len(a.domain.values))
-        holds &= a.needs.are_met(classes, attributes.likened_table(a))
-        if a.t is not None:
-            holds &= ~too_far(a.distance, a.distance.numerators(classes), a.t, classes.sizes)
-    return holds
+    counts = np.zeros((cells, len(rows)), dtype=np.int64)
+    np.add.at(counts, cell, rows.T)
+    return counts.T
 
 
 def best_partition(losses: FloatArray) -> tuple[float, list[int]]:

@@ -127,8 +127,7 @@ def _cut_parts(
         rows = sample.take(np.flatnonzero(part_of == part))
         if len(rows) < 2 * least:
             continue
-        block, codes = dense.block(rows)
-        block = replace(block, requirement=block.requirement._replace(k=least))
+        block, codes = replace(dense, k=least).block(rows)
         cuts = cut(block, growth, avoided)
         if len(cuts.parent) > 1:
             tree = tree.grafted(part, parts_of(cuts, dense.attributes.quasi_identifiers, codes))

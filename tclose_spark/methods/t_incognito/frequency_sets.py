@@ -6,42 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from tclose_spark.methods.class_requirement import CellGroups
 from tclose_spark.table.arrays import WIDEST, Codes, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencySet:
+class FrequencySet(CellGroups):
     """The groups of rows with the same labels at a node, and each group's rows by cell.
 
     labels: of each group, shape (quasi-identifiers, groups).
-    group: of each entry, ascending, shape (entries,).
-    cell: of each entry, ascending inside a group, shape (entries,).
-    rows: of each entry, at least 1, shape (entries,).
     """
 
     labels: Codes
-    group: IntArray
-    cell: IntArray
-    rows: IntArray
-
-    @property
-    def groups(self) -> int:
-        """The number of groups."""
-        return int(self.labels.shape[1])
-
-    @cached_property
-    def offsets(self) -> IntArray:
-        """The first entry of each group, and the end, shape (groups + 1,)."""
-        return np.searchsorted(self.group, np.arange(self.groups + 1))
-
-    @cached_property
-    def sizes(self) -> IntArray:
-        """Rows of each group, shape (groups,)."""
-        return np.add.reduceat(self.rows, self.offsets[:-1])
 
     def rolled_up(self, maps: Sequence[tuple[int, Codes]], cells: int) -> FrequencySet:
         """The frequency set of some of the quasi-identifiers, at labels no finer.
@@ -104,15 +83,3 @@ def number_tuples(columns: Sequence[Codes | IntArray], sizes: Sequence[int]) -> 
         return first[present], rank[key]
     _, first, number = np.unique(key, return_index=True, return_inverse=True)
     return first, number
-
-
-def frequency_set(counts: IntArray) -> FrequencySet:
-    """Of groups without labels, each with so many rows of each cell, shape (groups, cells); none is empty.
-
-    >>> frequency_set(np.array([[0, 2], [1, 1]])).rows.tolist()
-    [2, 1, 1]
-    """
-    group, cell = np.nonzero(counts)
-    return FrequencySet(
-        labels=np.zeros((0, len(counts)), dtype=np.int32), group=group, cell=cell, rows=counts[group, cell]
-    )

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from tclose_spark.errors import UnreachableError
+from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
 from tclose_spark.methods.method import PlanningInput, PlanReport, require_frequencies, require_rows
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
 from tclose_spark.methods.t_incognito.levels import Levels, lattice_size
 from tclose_spark.methods.t_incognito.losses import LatticeNode, Losses
 from tclose_spark.methods.t_incognito.plan import TIncognitoPlan, group_keys
-from tclose_spark.methods.t_incognito.requirement import GroupRequirement, Suppression
+from tclose_spark.methods.t_incognito.requirement import Suppression, largest_distances
 from tclose_spark.methods.t_incognito.scanning import count_base, count_values
 from tclose_spark.methods.t_incognito.search import Lattice, LatticeSearch, NoNodeError, Solution
 from tclose_spark.table.arrays import IntArray
@@ -35,7 +36,7 @@ def make_plan(
     Raises:
         UnreachableError: if not even the coarsest node holds, or the lattice or what is counted is too large.
     """
-    requirement = GroupRequirement(given.attributes, given.k)
+    requirement = ClassRequirement(given.attributes, given.k)
     if given.most_suppressed and given.of == "released":  # what is left may hold what all rows do not
         require_rows(given.k, given.attributes)
     else:
@@ -72,12 +73,12 @@ def make_plan(
     return _planned(given, search, solution, rows_per_task)
 
 
-def _require_reachable(requirement: GroupRequirement) -> None:
+def _require_reachable(requirement: ClassRequirement) -> None:
     """Raises UnreachableError if the coarsest node breaks something. It has one class, all rows, at distance 0."""
     attributes = requirement.attributes
     require_rows(requirement.k, attributes)
     require_frequencies(attributes)
-    if requirement.broken(frequency_set(attributes.cell_rows[None]))[0]:
+    if requirement.broken(CellGroups.of(attributes.cell_rows[None]))[0]:
         asked = [a.name for a in attributes.sensitive if a.is_conditioned]
         keys = " and ".join(f"attributes.sensitive_attributes.{name}.l" for name in asked)
         raise UnreachableError(f"{keys}: even all rows as one class do not have the required l; require less")
@@ -130,7 +131,7 @@ def _planned(given: PlanningInput, search: LatticeSearch, solution: Solution, ro
 def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -> PlanReport:
     kept = solution.groups.only(np.flatnonzero(~solution.suppressed))
     compared = search.suppression.compared(solution.groups, solution.suppressed)
-    emd = search.suppression.requirement.largest_distances(kept, compared)
+    emd = largest_distances(search.suppression.requirement, kept, compared)
     losses = search.losses.all(solution.node, solution.groups, solution.suppressed)
     left = int(solution.groups.sizes[solution.suppressed].sum())
     levels, names = search.lattice.levels, [q.name for q in given.attributes.quasi_identifiers]
@@ -160,7 +161,7 @@ def _reported(given: PlanningInput, search: LatticeSearch, solution: Solution) -
 def with_tasks(
     plan: TIncognitoPlan,
     given: PlanningInput,
-    requirement: GroupRequirement,
+    requirement: ClassRequirement,
     sizes: tuple[IntArray, IntArray],
     compared: IntArray,
     rows_per_task: int = ROWS_PER_TASK,
@@ -198,7 +199,7 @@ def with_tasks(
 def _parts(
     plan: TIncognitoPlan,
     given: PlanningInput,
-    requirement: GroupRequirement,
+    requirement: ClassRequirement,
     keys: IntArray,
     rows: IntArray,
     compared: IntArray,
@@ -230,11 +231,11 @@ def _parts(
     return result
 
 
-def _all_hold(mine: Tally, parts: int, requirement: GroupRequirement, compared: IntArray, suppressed: bool) -> bool:
+def _all_hold(mine: Tally, parts: int, requirement: ClassRequirement, compared: IntArray, suppressed: bool) -> bool:
     """Whether each part is a class by itself; suppressed rows need not be, but no part is empty."""
     _, part, cell = mine.keys
     counts = np.zeros((parts, len(compared)), dtype=np.int64)
     np.add.at(counts, (part % parts, cell), mine.rows)
     if not counts.any(axis=1).all():
         return False
-    return suppressed or not requirement.broken(frequency_set(counts), compared).any()
+    return suppressed or not requirement.broken(CellGroups.of(counts), compared).any()

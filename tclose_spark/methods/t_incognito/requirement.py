@@ -27,13 +27,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tclose_spark.measures import diversity
-from tclose_spark.measures.distances.ground_distances import GroundDistance
 from tclose_spark.measures.distances.histograms import Histograms
-from tclose_spark.methods.attributes import ResolvedAttributes, ResolvedSensitive, too_far
-from tclose_spark.methods.people import PeopleRequirement
-from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet, frequency_set
-from tclose_spark.table.arrays import ExactArray, IntArray
+from tclose_spark.methods.attributes import ResolvedSensitive
+from tclose_spark.methods.class_requirement import CellGroups, ClassRequirement
+from tclose_spark.methods.t_incognito.frequency_sets import FrequencySet
+from tclose_spark.table.arrays import IntArray
 
 Mask = NDArray[np.bool_]
 
@@ -41,91 +39,36 @@ MOST_ADDED = 200  # classes that are suppressed with others so that all form a c
 MOST_COUNTS = 1 << 20  # counts of cells held for that
 
 
-@dataclass(frozen=True)
-class GroupRequirement:
-    """What every class must hold.
+def least_lost(requirement: ClassRequirement, groups: FrequencySet, lacking: int = 0) -> float:
+    """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
+    quasi-identifiers; a hair less, so that rounding makes it no more.
 
-    attributes: the whole table's.
-    k: rows.
+    lacking: rows of the whole table that may be missing in what distances are measured from, at most.
     """
+    lost = np.where(requirement.poor(groups), groups.sizes, 0).astype(np.float64)
+    for a in requirement.attributes.sensitive:
+        shift = _shift(a, lacking, requirement.attributes.rows) if lacking else 0.0
+        if a.t is None or float(a.t) + shift >= 1:
+            continue
+        unit = a.distance.scale * requirement.attributes.rows
+        values = np.flatnonzero(a.distance.table)
+        alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
+        farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
+        if farthest > t:
+            work = a.distance.numerators(requirement.histograms(groups, a)).astype(np.float64) / unit
+            lost = np.maximum(lost, (work - t * groups.sizes) / (farthest - t))
+    return float(lost.sum()) * (1 - 1e-9) - 1e-6
 
-    attributes: ResolvedAttributes
-    k: int
 
-    def poor(self, groups: FrequencySet) -> Mask:
-        """The groups that break k or a distinct l, shape (groups,)."""
-        if self._people is not None:
-            return self._people.poor(groups.group, groups.cell, groups.rows, groups.groups)
-        broken: Mask = groups.sizes < self.k
-        for a in self.attributes.sensitive:
-            if a.needs.least_values > 1:
-                broken = broken | (diversity.distinct(self._histograms(groups, a)) < a.needs.least_values)
-        return broken
-
-    def least_lost(self, groups: FrequencySet, lacking: int = 0) -> float:
-        """A bound for the rows in groups that are no classes, of this node and of all that are finer or have more
-        quasi-identifiers; a hair less, so that rounding makes it no more.
-
-        lacking: rows of the whole table that may be missing in what distances are measured from, at most.
-        """
-        lost = np.where(self.poor(groups), groups.sizes, 0).astype(np.float64)
-        for a in self.attributes.sensitive:
-            shift = _shift(a, lacking, self.attributes.rows) if lacking else 0.0
-            if a.t is None or float(a.t) + shift >= 1:
-                continue
-            unit = a.distance.scale * self.attributes.rows
-            values = np.flatnonzero(a.distance.table)
-            alone = Histograms(np.arange(len(values) + 1), values, np.ones(len(values), dtype=np.int64))
-            farthest, t = float(a.distance.numerators(alone).max()) / unit, float(a.t) + shift
-            if farthest > t:
-                work = a.distance.numerators(self._histograms(groups, a)).astype(np.float64) / unit
-                lost = np.maximum(lost, (work - t * groups.sizes) / (farthest - t))
-        return float(lost.sum()) * (1 - 1e-9) - 1e-6
-
-    def broken(self, groups: FrequencySet, cell_rows: IntArray | None = None) -> Mask:
-        """The groups that break anything, shape (groups,).
-
-        cell_rows: rows of each cell of what distances are measured from, the whole table unless said, shape (cells,).
-        """
-        broken = self.poor(groups)
-        for a in self.attributes.sensitive:
-            histograms = self._histograms(groups, a)
-            if a.t is not None and a.t < 1:
-                broken = broken | too_far(*self._distances(a, histograms, cell_rows), a.t, histograms.sizes)
-            broken = broken | ~a.needs.are_met(histograms, self.attributes.likened_table(a, cell_rows))
-        if self._people is not None:
-            broken = broken | self._people.broken(groups.group, groups.cell, groups.rows, groups.groups, cell_rows)
-        return broken
-
-    @property
-    def _people(self) -> PeopleRequirement | None:
-        return None if self.attributes.people is None else PeopleRequirement(self.attributes, self.k)
-
-    def largest_distances(self, groups: FrequencySet, cell_rows: IntArray) -> list[Fraction]:
-        """The largest distance of a group, by sensitive attribute."""
-        largest = []
-        for a in self.attributes.sensitive:
-            distance, numerators = self._distances(a, self._histograms(groups, a), cell_rows)
-            unit = distance.scale * int(distance.table.sum())
-            pairs = zip(numerators.tolist(), groups.sizes.tolist(), strict=True)
-            largest.append(max(Fraction(x, unit * size) for x, size in pairs))
-        return largest
-
-    def _histograms(self, groups: FrequencySet, a: ResolvedSensitive) -> Histograms:
-        if self.attributes.cell_is_value:
-            return Histograms(groups.offsets, self.attributes.cells[groups.cell, 0], groups.rows)
-        values = self.attributes.cells[groups.cell, a.column]
-        return Histograms.tally(groups.group, values, groups.rows, groups.groups, len(a.domain.values))
-
-    def _distances(
-        self, a: ResolvedSensitive, histograms: Histograms, cell_rows: IntArray | None
-    ) -> tuple[GroundDistance, ExactArray]:
-        if cell_rows is None or cell_rows is self.attributes.cell_rows:
-            return a.distance, a.distance.numerators(histograms)
-        table = np.zeros(len(a.domain.values), dtype=np.int64)
-        np.add.at(table, self.attributes.cells[:, a.column], cell_rows)
-        distance, recoded = a.beside(table, histograms)
-        return distance, distance.numerators(recoded)
+def largest_distances(requirement: ClassRequirement, groups: FrequencySet, cell_rows: IntArray) -> list[Fraction]:
+    """The largest distance of a group, by sensitive attribute."""
+    largest = []
+    for a in requirement.attributes.sensitive:
+        distance, numerators = requirement.distances(a, requirement.histograms(groups, a), cell_rows)
+        unit = distance.scale * int(distance.table.sum())
+        pairs = zip(numerators.tolist(), groups.sizes.tolist(), strict=True)
+        largest.append(max(Fraction(x, unit * size) for x, size in pairs))
+    return largest
 
 
 def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
@@ -145,13 +88,6 @@ def _shift(a: ResolvedSensitive, lacking: int, rows: int) -> float:
     return share + gone / max(len(a.domain.values) - 1, 1)
 
 
-def cells_of(groups: FrequencySet, cells: int) -> IntArray:
-    """Rows of each cell of all groups together, shape (cells,)."""
-    rows = np.zeros(cells, dtype=np.int64)
-    np.add.at(rows, groups.cell, groups.rows)
-    return rows
-
-
 @dataclass(frozen=True, kw_only=True)
 class Suppression:
     """The limit of suppression, and the requirements of released and suppressed rows.
@@ -167,7 +103,7 @@ class Suppression:
         those of ARX, and the verifier objects.
     """
 
-    requirement: GroupRequirement
+    requirement: ClassRequirement
     most: int
     of: Literal["input", "released"] = "input"
     class_of_suppressed: bool = True
@@ -180,7 +116,7 @@ class Suppression:
         """
         if not self.most:
             return self.suppressed(groups) is not None
-        return self.requirement.least_lost(groups, self.most if self.of == "released" else 0) <= self.most
+        return least_lost(self.requirement, groups, self.most if self.of == "released" else 0) <= self.most
 
     def suppressed(self, groups: FrequencySet) -> Mask | None:
         """The suppressed groups, shape (groups,); None if suppression does not suffice."""
@@ -207,11 +143,11 @@ class Suppression:
         fits = int(np.searchsorted(np.cumsum(groups.sizes[smallest]), room, side="right"))
         tried = min(fits, len(kept) - 1, MOST_ADDED, MOST_COUNTS // self._cells)
         counts = np.zeros((tried + 1, self._cells), dtype=np.int64)
-        counts[0] = cells_of(groups.only(np.flatnonzero(left)), self._cells)
+        counts[0] = groups.only(np.flatnonzero(left)).in_all(self._cells)
         for step, group in enumerate(smallest[:tried], start=1):
             entries = slice(*groups.offsets[group : group + 2])
             counts[step, groups.cell[entries]] = groups.rows[entries]
-        holds = np.flatnonzero(~self.requirement.broken(frequency_set(np.cumsum(counts, axis=0))))
+        holds = np.flatnonzero(~self.requirement.broken(CellGroups.of(np.cumsum(counts, axis=0))))
         if not len(holds):
             return None
         left = left.copy()
@@ -226,7 +162,7 @@ class Suppression:
         while not left.all() and groups.sizes[left].sum() <= self.most:
             kept = np.flatnonzero(~left)
             released = groups.only(kept)
-            broken = self.requirement.broken(released, cells_of(released, self._cells))
+            broken = self.requirement.broken(released, released.in_all(self._cells))
             if not broken.any():
                 break
             left = left.copy()
@@ -241,4 +177,4 @@ class Suppression:
         """Rows of each cell in the distribution that classes are compared with, shape (cells,)."""
         if self.of == "input":
             return self.requirement.attributes.cell_rows
-        return cells_of(groups.only(np.flatnonzero(~left)), self._cells)
+        return groups.only(np.flatnonzero(~left)).in_all(self._cells)

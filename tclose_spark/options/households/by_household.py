@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from tclose_spark.engine.protocol import Table
 from tclose_spark.engine.tables import gather, map_batches, schema_of
-from tclose_spark.stages.staging.batches import ROWS_OF_HOUSEHOLD
-from tclose_spark.table.people import HOUSEHOLD, hash_people, household_hash, whole_people
+from tclose_spark.table.people import HOUSEHOLD, ROWS_OF_HOUSEHOLD, hash_people, household_hash, whole_people
 
 
 def with_households(table: Table, place: int, secret: str, counted: bool) -> Table:

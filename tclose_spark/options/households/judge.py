@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tclose_spark.checks.classes.households import HouseholdsOfClasses, households_of_classes
-from tclose_spark.checks.classes.people import tally_people
+from tclose_spark.checks.classes.people import tally_owners
 from tclose_spark.checks.judged_release import JudgedRelease, ReleaseJudge
 from tclose_spark.checks.released_people import require_rows_of_release
 from tclose_spark.checks.written import WrittenRelease
@@ -25,11 +25,10 @@ class HouseholdsJudge(ReleaseJudge):
         self.table = written.run_files.owned_rows(HOUSEHOLDS, HOUSEHOLD)
 
     def private(self) -> Iterable[str]:
-        assert self.spec.attributes.household is not None
-        return [self.spec.attributes.household.column]
+        return [self.spec.attributes.owners["household"]]
 
     def measure(self, release: JudgedRelease) -> None:
-        tallied = tally_people(self.table, release.labels, [], HOUSEHOLD)
+        tallied = tally_owners(self.table, release.labels, [], HOUSEHOLD)
         self.found = households_of_classes(tallied, self.spec.attributes.least_households)
         recorded = release.written.evidence.more.get(HOUSEHOLDS)
         require_rows_of_release(tallied, release.rows.fingerprint, recorded, HOUSEHOLDS)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from tclose_spark.io.output_folders import HOUSEHOLDS
 from tclose_spark.options.people.maker import PeopleMaker
 from tclose_spark.table.people import HOUSEHOLD
-from tclose_spark.table.rows import Rows
 
 
 class HouseholdsMaker(PeopleMaker):
@@ -15,6 +12,3 @@ class HouseholdsMaker(PeopleMaker):
 
     table, owner = HOUSEHOLDS, HOUSEHOLD
     sums = ("households_rows", "households_digest")
-
-    def owners(self, rows: Rows) -> pa.Array:
-        return pa.array(rows.household)

@@ -12,6 +12,7 @@ from tclose_spark.stages.input_reader import InputReader
 from tclose_spark.stages.preparation import HOMELESS
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.stages.staging.counted import Counted
+from tclose_spark.table.people import ROWS_OF_HOUSEHOLD
 
 
 class HouseholdsReader(InputReader):
@@ -19,12 +20,11 @@ class HouseholdsReader(InputReader):
 
     @property
     def _column(self) -> str:
-        assert self.spec.attributes.household is not None
-        return self.spec.attributes.household.column
+        return self.spec.attributes.owners["household"]
 
     def rows(self, table: Table, raw: Table, columns: StagedColumns) -> Table:
         place = schema_of(raw).names.index(self._column)
-        return with_households(raw, place, self.secret, columns.household == "counted")
+        return with_households(raw, place, self.secret, ROWS_OF_HOUSEHOLD in columns.counted)
 
     def problems(self, counted: Counted) -> Iterator[InputError]:
         if homeless := counted.marked.get(HOMELESS):

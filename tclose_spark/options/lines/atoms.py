@@ -82,7 +82,7 @@ def judge_line(
             new, problems, new_atoms = sum(whose.sizes.values()), list[str](), 0
             if new:
                 classes = class_table(whose.tallied.classes, quasi, attributes, [over_people])
-                figures = class_figures(classes, k, quasi, attributes, people=over_people)
+                figures = class_figures(classes, k, quasi, attributes, units=[over_people])
                 problems = [f"newcomers alone: {violation(broken)}" for broken in figures.broken]
                 new_atoms = figures.classes
     if str(Fingerprint(found["rows"], found["digest"])) != line.before:

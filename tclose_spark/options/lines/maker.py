@@ -37,7 +37,7 @@ class LinesMaker(ReleaseMaker):
 
     def tables(self, part: TaskPart, made: Tables) -> None:
         if part.labels is not None and self.spec.output.leavers == "keep":
-            made[RECORDS] = [*part.raw, *part.values, pa.array(part.rows.person)]
+            made[RECORDS] = [*part.raw, *part.values, pa.array(part.rows.owners[PERSON])]
 
     def finish(self, run: Run, record: dict[str, Any]) -> None:
         """Writes the atoms of the earlier releases and those of newcomers, and keeps versions."""

@@ -41,9 +41,7 @@ def members_of(
     table: the raw input. atoms: `internal/atoms` of the earlier release. records: its rows, with PERSON; None to keep
     none.
     """
-    person = spec.attributes.person
-    assert person is not None
-    names = [*spec.attributes.sensitive_attributes, person.column]
+    names = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     here = map_batches(select(table, names), _values_now(spec, secret), MET)
     known = [] if records is None else [map_batches(select(records, [PERSON]), _alone, MET)]
     met = union([here, select(atoms, MET.names), *known])

@@ -37,8 +37,8 @@ def require_known_people(members: Members) -> None:
 
 def column_types(schema: pa.Schema, spec: ReleaseSpec) -> dict[str, str]:
     """The type of each column of the input that a release is made of, and of that of its people, as Spark names it."""
-    person = [] if spec.attributes.person is None else [spec.attributes.person.column]
-    return {name: type_name(schema.field(name)) for name in [*spec.attributes.inputs, *person]}
+    names = [*spec.attributes.inputs, spec.attributes.owners["person"]]
+    return {name: type_name(schema.field(name)) for name in names}
 
 
 def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Mapping[str, str]) -> None:
@@ -50,8 +50,8 @@ def require_same_types(types: Mapping[str, str], spec: ReleaseSpec, earlier: Map
     Raises:
         InputError: if a column has another type.
     """
-    keeps, person = spec.output.leavers == "keep", spec.attributes.person
-    compared = [*spec.attributes.sensitive_attributes, *([] if person is None else [person.column])]
+    keeps = spec.output.leavers == "keep"
+    compared = [*spec.attributes.sensitive_attributes, spec.attributes.owners["person"]]
     for name in [name for name in types if name in earlier and (keeps or name in compared)]:
         now, before = types[name], earlier[name]
         if now in INTEGERS and before in INTEGERS:

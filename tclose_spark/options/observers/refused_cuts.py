@@ -57,7 +57,7 @@ class RefusedCuts:
     def of(session: Session, spec: ReleaseSpec, attributes: ResolvedAttributes) -> RefusedCuts | None:
         """The counter of a run; None if regions may overlap, or if anything but k and t over rows can refuse cuts."""
         plain = spec.privacy.n is None and not any(a.is_conditioned for a in attributes.sensitive)
-        plain = plain and spec.attributes.person is None and not spec.privacy.joint
+        plain = plain and "person" not in spec.attributes.owners and not spec.privacy.joint
         if not (plain and spec.method.promises_disjoint):
             return None
         return RefusedCuts(session, attributes, spec.privacy.k, spec.method.cuts_at_medians)

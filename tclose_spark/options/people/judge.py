@@ -16,7 +16,6 @@ from tclose_spark.engine.protocol import Table
 from tclose_spark.io.output_folders import PEOPLE
 from tclose_spark.requirements.criterion import OVER_PEOPLE
 from tclose_spark.requirements.expectation import Expectation
-from tclose_spark.runfile.people import Person
 from tclose_spark.table.people import PERSON
 
 
@@ -27,16 +26,11 @@ class PeopleJudge(ReleaseJudge):
     whose: ReleasedPeople
     required: JudgedPeople
 
-    @property
-    def _person(self) -> Person:
-        assert self.spec.attributes.person is not None
-        return self.spec.attributes.person
-
     def open(self, written: WrittenRelease) -> None:
         self.table = written.run_files.owned_rows(PEOPLE, PERSON)
 
     def private(self) -> Iterable[str]:
-        return [self._person.column]
+        return [self.spec.attributes.owners["person"]]
 
     def measures(self, release: JudgedRelease) -> list[RequiredMeasure]:
         whose = release.held.enter_context(released_people(self.table, release.labels, release.names))
@@ -53,7 +47,7 @@ class PeopleJudge(ReleaseJudge):
         return self.whose.suppressed_class(self.spec.privacy.k, release.attributes, self.required)
 
     def problems(self, release: JudgedRelease) -> Iterator[str]:
-        yield from self.whose.apart() if self._person.rows == "together" else ()
+        yield from self.whose.apart() if self.spec.attributes.keeps_people_together else ()
 
     def expectations(self, release: JudgedRelease) -> list[Expectation]:
         return expect_people(self.spec.privacy.k, release.judged)

@@ -13,7 +13,6 @@ from tclose_spark.runfile.release_form import RELEASE
 from tclose_spark.stages.release_maker import ReleaseMaker, Tables, TaskPart
 from tclose_spark.table.fingerprint import Fingerprint
 from tclose_spark.table.people import PERSON
-from tclose_spark.table.rows import Rows
 
 
 class PeopleMaker(ReleaseMaker):
@@ -25,18 +24,14 @@ class PeopleMaker(ReleaseMaker):
     table, owner = PEOPLE, PERSON
     sums = ("people_rows", "people_digest")
 
-    def owners(self, rows: Rows) -> pa.Array:
-        """Whose each row is."""
-        return pa.array(rows.person)
-
     def schemas(self, tables: dict[str, pa.Schema], labels: int) -> dict[str, pa.Schema]:
         return {**tables, self.table: pa.schema([*tables[RELEASE], (self.owner, pa.int64()), (SUPPRESSED, pa.bool_())])}
 
     def keys(self, part: TaskPart) -> list[pa.Array]:
-        return [self.owners(part.rows)]
+        return [pa.array(part.rows.owners[self.owner])]
 
     def tables(self, part: TaskPart, made: Tables) -> None:
-        made[self.table] = [*part.published, self.owners(part.rows), part.left_out]
+        made[self.table] = [*part.published, pa.array(part.rows.owners[self.owner]), part.left_out]
 
     def add_up(self, part: TaskPart, made: Tables) -> list[int]:
         found = Fingerprint.of(made[self.table])

@@ -41,7 +41,7 @@ def _placeholders(counted: Counted, place: int) -> tuple[int, int] | None:
     """(how many values have far more rows than all others, their rows), if some have. place: of the number of rows of
     the row's person in the keys of the last histogram.
     """
-    rows = {int(str(size)): n for size, n in marginal(counted.histograms[-1], place).items()}
+    rows = marginal(counted.histograms[-1], place)
     sizes = sorted(rows, reverse=True)
     people = [min(LARGEST, rows[size] // size) for size in sizes]
     largest = np.repeat(sizes, people)[:LARGEST]

@@ -30,7 +30,6 @@ class PopulationJudge(ReleaseJudge):
         listed = None if files is None else release.held.enter_context(opened_population(files.run))
         self.risks = measure_risks(
             release.classes,
-            "size" if self.spec.attributes.person is None else "people",
             privacy.population,
             THRESHOLD if privacy.risk is None else privacy.risk.threshold,
             release.quasi,

@@ -27,8 +27,8 @@ def opened_population(run: Run) -> Iterator[Table | None]:
     if population is None or population.table is None:
         yield None
         return
-    person = [] if run.spec.attributes.person is None else [run.spec.attributes.person.column]
-    known = [*quasi, *person]
+    persons = [column for role, column in run.spec.attributes.owners.items() if role == "person"]
+    known = [*quasi, *persons]
     try:
         reading = (run.spec.input.columns, run.spec.missing_values)
         opened = open_table(run.session, population.table, known, population.format, {}, *reading)
@@ -36,6 +36,7 @@ def opened_population(run: Run) -> Iterator[Table | None]:
         raise InputError(f"privacy.population.table: {error}", values=error.values) from None
     with errors_translated(opened):
         listed = normal_texts(opened.table, known, quasi)
-        if person and person[0] in schema_of(listed).names:
-            listed = with_people(listed, person[0], "the table of the population", "privacy.population.table")
+        for column in persons:
+            if column in schema_of(listed).names:
+                listed = with_people(listed, column, "the table of the population", "privacy.population.table")
         yield listed

@@ -40,11 +40,12 @@ def judge_profile(
     attributes, profile = spec.attributes, spec.privacy.profile
     assert profile is not None
     roles = dict.fromkeys(attributes.direct_identifiers, "direct identifier")
-    roles |= {} if attributes.person is None else {attributes.person.column: "person"}
+    beside = {role: {column: role} for role, column in attributes.beside_rows.items()}
+    roles |= beside.get("person", {})
     roles |= dict.fromkeys(attributes.quasi_identifiers, "quasi-identifier")
     roles |= dict.fromkeys(attributes.sensitive_attributes, "sensitive attribute")
     roles |= dict.fromkeys(attributes.insensitive_attributes, "insensitive attribute")
-    roles |= {} if attributes.weight is None else {attributes.weight.column: "weight"}
+    roles |= beside.get("weight", {})
     roles |= dict.fromkeys(attributes.pseudonym_names.values(), "pseudonym")
     published = {name: columns.get(name, (name,)) for name in attributes.published}
     listed = [name for name in published if is_age(name, profile) or name in populations]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import pyarrow as pa
 
@@ -23,11 +22,11 @@ from tclose_spark.runfile.spec import ReleaseSpec
 from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.columns.spark_types import arrow_schema, delta_schema
 from tclose_spark.table.columns.weights import rounded_type
-from tclose_spark.table.people import HOUSEHOLD, PERSON
+from tclose_spark.table.people import FIRST, OWNERS, ROWS_OF_HOUSEHOLD, ROWS_OF_PERSON
 
 HASH = "hash"
-ROWS_OF_PERSON, FIRST, ROWS_OF_HOUSEHOLD = "rows_of_person", "first", "rows_of_household"
-"""Of a row's person the number of rows, and whether the row is the first (see `table.people`); of its household."""
+NUMBERS = {"person": (ROWS_OF_PERSON, FIRST), "household": (ROWS_OF_HOUSEHOLD,)}
+"""The staged columns of the numbers that cells know of whose rows are, by role."""
 STAGED = pa.schema(
     [("batch", pa.binary()), ("tally", pa.int32()), ("key", pa.string()), ("n", pa.int64()), (SAMPLE, pa.binary())]
 )
@@ -37,7 +36,7 @@ STAGED = pa.schema(
 @dataclass(frozen=True, kw_only=True)
 class StagedColumns:
     """The columns of a batch of staged rows: `q0`... the prepared quasi-identifiers, `s0`... the sensitive values as
-    text, `p0`... the columns that pass unchanged, those of its person if people are counted, and HASH.
+    text, `p0`... the columns that pass unchanged, those of whose the row is, and HASH.
 
     numeric: for each quasi-identifier, whether it is a number.
     sensitive: the number of sensitive attributes.
@@ -45,21 +44,21 @@ class StagedColumns:
         published weight among them, and pseudonyms, which are like insensitive columns from here on.
     drawn: the places of the numbers from which missing values are drawn.
     own: for each sensitive attribute, its place in `passing`; None if it is text.
-    person: how the rows of a person are kept; None if a row is taken for a person. The columns of a row's person are
-        PERSON, ROWS_OF_PERSON, FIRST and, if they are kept together, `l0`... the quasi-identifiers of the first row.
-    household: whether the household of a row is known, or the number of its rows too, because classes need several. The
-        columns of a row's household are HOUSEHOLD and ROWS_OF_HOUSEHOLD.
-    continued: whether the release continues an earlier one; ATOM then follows FIRST.
+    owners: the columns of whose a row is, as far as it is known: PERSON, ATOM if the release continues an earlier one,
+        and HOUSEHOLD.
+    counted: the columns of the numbers that cells know of: ROWS_OF_PERSON and FIRST if people are counted, and
+        ROWS_OF_HOUSEHOLD if classes need several.
+    together: whether a person's rows are kept together. `l0`... are then the quasi-identifiers of the first one.
     """
 
     numeric: tuple[bool, ...]
     sensitive: int
     passing: tuple[pa.Field, ...]
     own: tuple[int | None, ...]
-    person: Literal["together", "apart"] | None = None
     drawn: tuple[int, ...] = ()
-    household: Literal["known", "counted"] | None = None
-    continued: bool = False
+    owners: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
+    together: bool = False
 
     @staticmethod
     def of(schema: pa.Schema, spec: ReleaseSpec, continued: bool = False) -> StagedColumns:
@@ -67,26 +66,22 @@ class StagedColumns:
         attributes, types = spec.attributes, {field.name: field.type for field in schema}
         types |= dict.fromkeys(attributes.pseudonym_names.values(), pa.string())
         typed = [name for name in attributes.sensitive_attributes if not pa.types.is_string(types[name])]
-        if (weight := attributes.weight) is not None and weight.round_to is not None:
-            types[weight.column] = rounded_type(types[weight.column], weight.round_to)
+        for column, step in attributes.rounded.items():
+            types[column] = rounded_type(types[column], step)
         passing = [*typed, *attributes.beside]
         return StagedColumns(
             numeric=tuple(quasi.is_numeric for quasi in attributes.quasi_identifiers.values()),
             sensitive=len(attributes.sensitive_attributes),
             passing=tuple(pa.field(name, types[name]) for name in passing),
             own=tuple(typed.index(name) if name in typed else None for name in attributes.sensitive_attributes),
-            person=None if attributes.person is None else attributes.person.rows,
             drawn=tuple(
                 place
                 for place, quasi in enumerate(attributes.quasi_identifiers.values())
                 if quasi.is_numeric and quasi.missing == "any"
             ),
-            household=None
-            if attributes.household is None
-            else "counted"
-            if attributes.least_households > 1
-            else "known",
-            continued=continued,
+            owners=(*(OWNERS[role] for role in attributes.owners), *([ATOM] if continued else [])),
+            counted=tuple(name for role in attributes.counted_owners for name in NUMBERS[role]),
+            together=attributes.keeps_people_together,
         )
 
     def to_json(self) -> str:
@@ -102,31 +97,27 @@ class StagedColumns:
             sensitive=tree["sensitive"],
             passing=tuple(arrow_schema(tree["passing"])),
             own=tuple(tree["own"]),
-            person=tree["person"],
             drawn=tuple(tree["drawn"]),
-            household=tree["household"],
-            continued=tree["continued"],
+            owners=tuple(tree["owners"]),
+            counted=tuple(tree["counted"]),
+            together=tree["together"],
         )
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns without HASH and those of a row's person."""
+        """The names of the columns without HASH and those of whose a row is."""
         parts = (("q", len(self.numeric)), ("s", self.sensitive), ("p", len(self.passing)))
         return [f"{kind}{i}" for kind, count in parts for i in range(count)]
 
     @property
-    def of_person(self) -> list[str]:
-        """The names of the columns of a row's person."""
-        if self.person is None:
-            return []
-        leads = self.numeric if self.person == "together" else ()
-        atom = [ATOM] if self.continued else []
-        return [PERSON, ROWS_OF_PERSON, FIRST, *atom, *(f"l{i}" for i in range(len(leads)))]
+    def hashed(self) -> list[str]:
+        """The owners that are part of a row's content."""
+        return [name for name in self.owners if name != ATOM]
 
     @property
-    def of_household(self) -> list[str]:
-        """The names of the columns of a row's household."""
-        return {None: [], "known": [HOUSEHOLD], "counted": [HOUSEHOLD, ROWS_OF_HOUSEHOLD]}[self.household]
+    def leads(self) -> list[str]:
+        """The names of the quasi-identifiers of the first row of a row's person."""
+        return [f"l{i}" for i in range(len(self.numeric))] if self.together else []
 
     def quasi(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The quasi-identifiers among the columns of a batch."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import or_
 from typing import Any
 
@@ -72,7 +73,8 @@ class Counted:
     @property
     def has_damaged_values(self) -> bool:
         """Whether a value has text that could not be read."""
-        values = [value for histogram in self.histograms for key in histogram for value in key]
+        keys = chain.from_iterable(self.histograms)
+        values = [value for value in chain.from_iterable(keys) if not isinstance(value, int)]
         return bool(is_damaged(pa.array(values, pa.string())).any())
 
 
@@ -96,7 +98,7 @@ def read_tallies(tallies: pa.Table, attributes: Attributes) -> Counted:
     for tally, text, n in zip(*(column.to_pylist() for column in tallies.columns), strict=True):
         found[tally].append((json.loads(text), n))
     ranges, far, drawn = (zip(quasi, _by_place(found[tally], len(quasi)), strict=True) for tally in (RANGE, FAR, DRAWN))
-    weights = _by_place(found[WEIGHTS], len(sensitive)) if attributes.weight is not None else []
+    weights = _by_place(found[WEIGHTS], len(sensitive)) if "weight" in attributes.beside_rows else []
     distinct = _distinct(found[REGISTERS], ["", *attributes.beside])
     rows, digest, stood_for = (sum(n for _, n in found[tally]) for tally in (ROWS, DIGEST, STOOD_FOR))
     return Counted(

@@ -40,7 +40,7 @@ class Encoder:
     @staticmethod
     def of(profile: Profile, columns: StagedColumns) -> Encoder:
         """The encoder of a table's rows."""
-        return Encoder(Codec.of(profile, columns.household is not None), columns)
+        return Encoder(Codec.of(profile, columns.owners), columns)
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Rows]:
         """The rows of each staged batch as methods see them, from batches of `staged_batches`."""
@@ -53,9 +53,10 @@ class Encoder:
             UnknownValueError: if a value is not in the profile's domains.
         """
         held, hashes = batch.columns, batch.column(HASH).to_numpy()
-        of_person = [batch.column(name) for name in self.columns.of_person]
-        of_household = [batch.column(name) for name in self.columns.of_household]
-        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, of_person, of_household)
+        counted = [batch.column(name) for name in self.columns.counted]
+        owners = {name: batch.column(name) for name in self.columns.owners}
+        lead = [batch.column(name) for name in self.columns.leads]
+        return self.codec.encode(self.columns.quasi(held), self.columns.texts(held), hashes, counted, owners, lead)
 
 
 class EncodedTable:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from tclose_spark.stages.staging.batches import StagedColumns
 from tclose_spark.table.arrays import HashArray
 from tclose_spark.table.atoms import ATOM
-from tclose_spark.table.people import PERSON, PersonRows, ranks
+from tclose_spark.table.people import FIRST, PERSON, ROWS_OF_PERSON, PersonRows, ranks
 
 KEPT = "kept"
 """Whether a row is a record of the earlier release: a column of `with_atoms`."""
@@ -20,22 +20,18 @@ KEPT = "kept"
 def person_columns(
     columns: StagedColumns,
     held: Sequence[pa.Array],
-    person: Sequence[pa.Array],
+    person: pa.Array,
     hashes: HashArray,
-    atom: Sequence[pa.Array] = (),
-) -> tuple[list[pa.Array], list[int]]:
-    """(the columns `of_person` of whole people's rows; by quasi-identifier, how many people have several values).
-    person: PERSON, or nothing if a row is taken for a person. atom: ATOM, or nothing if people have none.
+) -> tuple[dict[str, pa.Array], list[int]]:
+    """(the numbers of whole people's rows and `leads`, by staged column; by quasi-identifier, how many people have
+    several values). person: PERSON.
     """
-    if not person:
-        return [], []
-    known, quasi = person[0].fill_null(0), columns.quasi(held)
-    rows = PersonRows.of(known.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)])
-    made = [known, pa.array(rows.size, pa.int32()), pa.array(rows.first), *atom]
-    if columns.person == "apart":
-        return made, []
+    quasi = columns.quasi(held)
+    rows = PersonRows.of(person.to_numpy(), columns.texts(held), [*map(ranks, quasi), hashes.view(np.int64)])
+    made = {ROWS_OF_PERSON: pa.array(rows.size, pa.int32()), FIRST: pa.array(rows.first)}
     lead = pa.array(rows.lead)
-    return [*made, *(column.take(lead) for column in quasi)], [rows.varying(column) for column in quasi]
+    made |= {name: column.take(lead) for name, column in zip(columns.leads, quasi, strict=False)}
+    return made, [rows.varying(column) for column in quasi] if columns.together else []
 
 
 def split_kept(batch: pa.RecordBatch, prepared: int) -> tuple[pa.RecordBatch, list[pa.Array], pa.Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from tclose_spark.table.domains import (
     SensitiveDomain,
     TupleCounts,
     categorical_domain,
+    counted_numbers,
     marginal,
     sensitive_domain,
 )
@@ -81,7 +82,7 @@ def profile_of(
     problems.raise_found()
     people = _people(tuples, counted, spec)
     households = _households(tuples, spec)
-    cells = _cells(tuples, attributes, people, households)
+    cells = _cells(tuples, attributes, counted_numbers(people, households).values())
     profile = Profile(
         rows=counted.fingerprint.rows,
         quasi=tuple(domains),
@@ -120,12 +121,11 @@ def _domain(
 
 
 def _cells(
-    tuples: TupleCounts, attributes: Sequence[SensitiveDomain], people: People | None, households: Households | None
+    tuples: TupleCounts, attributes: Sequence[SensitiveDomain], counted: Iterable[tuple[int, ...]]
 ) -> list[tuple[tuple[int, ...], int]]:
     """(the codes of a tuple of values, its rows), ascending."""
-    places = [{value: code for code, value in enumerate(attribute.values)} for attribute in attributes]
-    places += [] if people is None else [{str(size): i for i, size in enumerate(people.sizes)}, {"0": 0, "1": 1}]
-    places += [] if households is None else [{str(size): i for i, size in enumerate(households.sizes)}]
+    domains = [*(attribute.values for attribute in attributes), *counted]
+    places = [{value: code for code, value in enumerate(values)} for values in domains]
     return sorted((tuple(place[v] for place, v in zip(places, key, strict=True)), n) for key, n in tuples.items())
 
 
@@ -145,25 +145,25 @@ def _weights(attributes: Sequence[SensitiveDomain], counted: Counted) -> Iterato
 
 def _repeated_spellings(counted: Counted, spec: ReleaseSpec) -> Iterator[Repetition]:
     """The people whose identifiers look the same to a reader."""
-    if spec.attributes.person is not None and counted.spelled.repeats:
+    if counted.spelled.repeats:
         compared, spellings = int(counted.spelled.counts.sum()), len(counted.spelled.hashes)
-        yield Repetition(spec.attributes.person.column, compared, spellings)
+        yield Repetition(spec.attributes.owners["person"], compared, spellings)
 
 
 def _people(tuples: TupleCounts, counted: Counted, spec: ReleaseSpec) -> People | None:
     """The people of the input, if they are counted."""
-    if spec.attributes.person is None:
+    if "person" not in spec.attributes.owners:
         return None
     *_, sizes, first = (marginal(tuples, i) for i in range(len(spec.attributes.sensitive_attributes) + 2))
-    varying = tuple(counted.varying) if spec.attributes.person.rows == "together" else ()
-    return People(people=first["1"], sizes=tuple(sorted(int(str(size)) for size in sizes)), varying=varying)
+    varying = tuple(counted.varying) if spec.attributes.keeps_people_together else ()
+    return People(people=first[1], sizes=tuple(sorted(sizes)), varying=varying)
 
 
 def _households(tuples: TupleCounts, spec: ReleaseSpec) -> Households | None:
     """The households of the input, if classes need several."""
     if spec.attributes.least_households < 2:
         return None
-    rows = {int(str(size)): n for size, n in marginal(tuples, -1).items()}
+    rows = marginal(tuples, -1)
     return Households(households=sum(n // size for size, n in rows.items()), sizes=tuple(sorted(rows)))
 
 

@@ -33,7 +33,7 @@ def repeated_identifiers(
     """
     taken = {*attributes.quasi_identifiers, *attributes.sensitive_attributes}
     taken |= {name for one in subjects.entities for name in (*one.columns, *one.same)}
-    taken |= set() if attributes.household is None else {attributes.household.column}
+    taken |= {column for role, column in attributes.owners.items() if role == "household"}
     for place, name in enumerate(names):
         least = least_uniqueness(name)
         if least is None and name in (*attributes.direct_identifiers, *attributes.pseudonyms) and not is_shared(name):

@@ -13,9 +13,10 @@ from tclose_spark.stages.preparation import Preparation
 from tclose_spark.stages.staging.batches import HASH, STAGED, write_batch
 from tclose_spark.stages.staging.people import person_columns, split_kept
 from tclose_spark.stages.staging.tallies import TALLIES, TaskTallies
+from tclose_spark.table.atoms import ATOM
 from tclose_spark.table.dictionaries import coded, decoded
 from tclose_spark.table.entities.whole_values import Sampler
-from tclose_spark.table.people import whole_people
+from tclose_spark.table.people import PERSON, whole_people
 from tclose_spark.table.row_hash import RowHash
 
 
@@ -25,25 +26,25 @@ def stager(preparation: Preparation, secret: str, keeps: bool) -> Mapper:
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tallies, sampler = TaskTallies(columns, list(preparation.marks)), Sampler(len(preparation.sampled))
-        keyed = RowHash.of(
-            secret, len(columns.keyed(columns.names)) + (columns.person is not None) + len(columns.of_household[:1])
-        )
-        for batch in batches if columns.person is None else whole_people(batches):
+        keyed = RowHash.of(secret, len(columns.keyed(columns.names)) + len(columns.hashed))
+        for batch in whole_people(batches) if PERSON in columns.owners else batches:
             if batch.num_rows:
-                kept, atom = list[pa.Array](), list[pa.Array]()
-                if columns.continued:
-                    batch, kept, *atom = split_kept(batch, len(columns.names) if keeps else 0)
-                held, person = preparation.staged(batch), [] if columns.person is None else batch.columns[-1:]
+                kept, atom = list[pa.Array](), dict[str, pa.Array]()
+                if ATOM in columns.owners:
+                    batch, kept, atom[ATOM] = split_kept(batch, len(columns.names) if keeps else 0)
+                held, owned = preparation.staged(batch), preparation.owned(batch)
                 if kept and len(kept[-1]):
-                    *held, person[0] = map(_one_after_another, [*held, *person], kept)
-                household = preparation.households(batch)
-                hashes = keyed.of_rows([*columns.keyed(held), *person, *household[:1]])
-                of_person, varying = person_columns(columns, held, person, hashes, atom)
+                    *held, owned[PERSON] = map(_one_after_another, [*held, owned[PERSON]], kept)
+                hashes = keyed.of_rows([*columns.keyed(held), *(owned[name] for name in columns.hashed)])
+                varying = list[int]()
+                if PERSON in owned:
+                    of_person, varying = person_columns(columns, held, owned[PERSON], hashes)
+                    owned |= {**of_person, **atom}
                 sampler.add(preparation.to_sample(batch))
                 marked, spellings = preparation.marked(batch), preparation.spellings(batch)
-                tallies.add(held, marked, spellings, of_person, varying, preparation.weights(batch), household)
-                staged_columns = [*map(_narrow, [*held, *of_person, *household]), pa.array(hashes)]
-                names = [*columns.names, *columns.of_person, *columns.of_household, HASH]
+                tallies.add(held, marked, spellings, owned, varying, preparation.weights(batch))
+                staged_columns = [*map(_narrow, [*held, *owned.values()]), pa.array(hashes)]
+                names = [*columns.names, *owned, HASH]
                 rows = pa.RecordBatch.from_arrays(staged_columns, names=names)
                 yield staged({"batch": [write_batch(rows)]})
         listed = zip(TALLIES.names, zip(*tallies.rows(), strict=True), strict=True)

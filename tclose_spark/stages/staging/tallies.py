@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from tclose_spark.stages.staging import batches as staging
 from tclose_spark.stages.staging.batches import STAGED, StagedColumns
 from tclose_spark.table.arrays import HashArray, IntArray
 from tclose_spark.table.columns.weights import MILLIONTHS
-from tclose_spark.table.dictionaries import coded, decoded, group_equal
+from tclose_spark.table.dictionaries import decoded, group_equal
 from tclose_spark.table.far_numbers import count_ends
 from tclose_spark.table.fingerprint import Fingerprint, content_hash
 from tclose_spark.table.labels import number_codes
@@ -97,21 +97,20 @@ class TaskTallies:
         self._spelled = ValueSample.empty()
         self._weights: list[pa.Table | None] = [None] * columns.sensitive
         self._stood_for = 0
-        self._varying = [0] * (len(columns.numeric) if columns.person == "together" else 0)
+        self._varying = [0] * len(columns.leads)
 
     def add(
         self,
         held: Sequence[pa.Array],
         marks: Sequence[int],
         spellings: HashArray,
-        of_person: Sequence[pa.Array] = (),
+        owned: Mapping[str, pa.Array],
         varying: Sequence[int] = (),
         weights: IntArray | None = None,
-        of_household: Sequence[pa.Array] = (),
     ) -> None:
         """Counts the rows of a batch. marks: the number of rows with each. spellings: the hashes of those of people.
-        of_person, varying: see `person_columns`. weights: of rows, in millionths of people.
-        of_household: the columns `StagedColumns.of_household`.
+        owned: the columns of whose rows are, and of their numbers. varying: see `person_columns`. weights: of rows, in
+        millionths of people.
         """
         columns = self._columns
         for place, column in enumerate(columns.quasi(held)):
@@ -121,15 +120,16 @@ class TaskTallies:
             else:
                 self._histograms[place] = _added(self._histograms[place], _histogram([column]))
         if columns.sensitive:
-            more = [coded(column.cast(pa.int32()).cast(pa.string())) for column in [*of_person[1:3], *of_household[1:]]]
-            self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *more]))
+            numbers = [owned[name].cast(pa.int32()) for name in columns.counted]
+            self._histograms[-1] = _added(self._histograms[-1], _histogram([*columns.texts(held), *numbers]))
         if weights is not None:
             self._stood_for += int(weights.sum(dtype=np.float64) / MILLIONTHS)
             for place, column in enumerate(columns.texts(held)):
                 self._weights[place] = _added(self._weights[place], _histogram([column], weights))
         for name, n in zip(self._marked, marks, strict=True):
             self._marked[name] += n
-        hashes = content_hash([*columns.published(held), *of_household[:1], *of_person[:1]])
+        whose = (owned[name] for name in reversed(columns.hashed))  # recorded fingerprints have this order
+        hashes = content_hash([*columns.published(held), *whose])
         self._fingerprint += Fingerprint.of_hashes(hashes)
         for place, sample in self._drawn.items():
             column = columns.quasi(held)[place]
@@ -147,7 +147,7 @@ class TaskTallies:
         for tally, key, n in self._tallies():
             yield tally, json.dumps(key, ensure_ascii=False), n
 
-    def _tallies(self) -> Iterator[tuple[int, list[str | None], int]]:
+    def _tallies(self) -> Iterator[tuple[int, list[Any], int]]:
         yield ROWS, [], self._fingerprint.rows
         yield DIGEST, [], self._fingerprint.digest
         yield STOOD_FOR, [], self._stood_for
@@ -180,8 +180,8 @@ def _listed(table: pa.Table | None) -> Iterable[tuple[Any, ...]]:
     return () if table is None else zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
-def _histogram(columns: Sequence[pa.DictionaryArray], weights: IntArray | None = None) -> pa.Table:
-    """The distinct tuples of coded columns, and their rows `n`, or the sum of these weights."""
+def _histogram(columns: Sequence[pa.Array], weights: IntArray | None = None) -> pa.Table:
+    """The distinct tuples of columns, and their rows `n`, or the sum of these weights."""
     group, first = group_equal(columns)
     distinct = [decoded(column.take(pa.array(first))) for column in columns]
     n = np.bincount(group)

@@ -16,12 +16,13 @@ from tclose_spark.measures.distances.histograms import Histograms
 from tclose_spark.methods.blocks.holding import (
     add_cell,
     closeness_ratio,
-    distance_over_people,
+    distance_over,
     holds,
-    people_hold,
+    other_holds,
     work_space,
 )
-from tclose_spark.methods.blocks.requirement import ONE, exact_limits
+from tclose_spark.methods.blocks.requirement import exact_limits
+from tclose_spark.methods.units import WHOLE
 from tclose_spark.requirements.planning import needs_of, tightest
 from tclose_spark.runfile.attributes import Diversity, SensitiveAttribute
 
@@ -140,17 +141,18 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
             found[value] += Fraction(int(n), int(size))
         return [weight / sum(found) for weight in found]
 
-    weight = np.rint(ONE / sizes).astype(np.int64)
+    weight = np.rint(WHOLE / sizes).astype(np.int64)
     tables = np.stack([np.bincount(codes, part, values) for part in (whole, whole * first, whole * weight)])
     plain = requirement_of([replace(distance, table=np.bincount(codes, whole, values).astype(np.int64))], [None], 1)
     requirement = plain._replace(
         codes=codes[:, None].astype(np.int32),
         tables=tables.astype(np.int64),
-        k=k,
         distinct=np.array([distinct]),
-        first=first.astype(np.int64),
-        weight=weight,
-        most=np.array([float(t)]),
+        added=np.stack([first, weight]).astype(np.int64),
+        least=np.array([k, 0]),
+        diverse=np.array([True, False]),
+        most=np.array([[np.inf], [float(t)]]),
+        shares=np.zeros((2, 0, 0)),
     )
     space = work_space(requirement)
     for rows in classes:
@@ -160,10 +162,10 @@ def test_people_hold_what_exact_fractions_say(drawn_classes, data, twelfths, k, 
         people = int(rows @ first)
         of_first = len({int(value) for value, is_first, n in zip(codes, first, rows, strict=True) if is_first and n})
         emd = exact_distance(distance, shares(rows), shares(whole))
-        assert abs(distance_over_people(0, counts, requirement, space) - emd) < 1e-6
+        assert abs(distance_over(1, 0, counts, requirement, space) - emd) < 1e-6
         if abs(emd - t) > 1e-6:
             required = emd <= t and people >= k and (distinct == 1 or of_first >= distinct)
-            assert people_hold(counts, requirement, space) == required
+            assert all(other_holds(i, counts, requirement, space) for i in range(2)) == required
 
 
 def exact_distance(distance, one, other):
