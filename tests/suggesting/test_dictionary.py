@@ -147,7 +147,7 @@ def test_a_dictionary_of_redcap_is_read(tmp_path: Path, headers: str) -> None:
     (tmp_path / "d.csv").write_text("\n".join([headers, *rows]))
     read = entries_of(tmp_path / "d.csv")
     assert [*read] == ["v2", "v4", "v9", "signs___1", "signs____2"]
-    assert hint_of(telling_phrase("v2", read["v2"].text)).concept.name == "age"  # type: ignore[union-attr]
+    assert read["v2"].text.split() == ["Age"]
     assert hint_of(telling_phrase("v9", read["v9"].text)).concept.name == "contact"  # type: ignore[union-attr]
     assert (read["v2"].is_identifier, read["v4"].is_identifier) == (False, True)
     assert read["signs____2"].text == "Signs: Cough"
@@ -282,7 +282,14 @@ def test_the_first_phrase_with_a_sense_counts(name: str, description: str, about
 
 
 @pytest.mark.parametrize(
-    "text", ["Unique identifier for the case", "Identification", "ID of the record", "Case number"]
+    "text",
+    [
+        "Unique identifier for the case",
+        "Identification",
+        "ID of the record",
+        "Case number",
+        "Identifier for each birth",
+    ],
 )
 def test_a_description_calls_a_column_a_number(text: str) -> None:
     assert hint_of(telling_phrase("v1", text)).numbers
@@ -318,10 +325,22 @@ def test_a_number_of_a_thing_is_no_person() -> None:
     """Without columns about people, an identifier of persons is called a number, and not that of a thing."""
     draw = np.random.default_rng(1)
     groups = np.repeat(np.arange(80), 5)
-    constant = {"v1": groups, "v2": draw.normal(50, 9, 80)[groups].round(2), "v3": (groups * 7) % 40}
+    constant = {"v1": groups, "v2": draw.integers(0, 9, 80)[groups], "v3": draw.integers(0, 5, 80)[groups]}
     table = pd.DataFrame({**constant, "v4": draw.choice([5, 6, 7], 400), "v5": draw.choice(["a", "b", "c"], 400)})
-    roles = {text: suggest(table, {"v1": text, "v5": "Region"}).roles["v1"] for text in ("Number", "Class ID")}
-    assert roles == {"Number": "person", "Class ID": "direct identifier"}
+    made = {text: suggest(table, {"v1": text, "v5": "Region"}) for text in ("Number", "Class ID")}
+    assert {text: one.roles["v1"] for text, one in made.items()} == {
+        "Number": "person",
+        "Class ID": "direct identifier",
+    }
+    found = {text: [entity.columns for entity in one.subjects.entities] for text, one in made.items()}
+    assert found == {"Number": [("v1",)], "Class ID": []}
+
+
+def test_descriptions_count_in_a_table_with_codes_for_missing_values() -> None:
+    table = people().assign(v5=["Unknown"] * 30 + ["flu", "gout"] * ((ROWS - 30) // 2))
+    made = suggest(table, DESCRIBED)
+    assert made.roles == ROLES
+    assert made.spec["attributes"]["sensitive_attributes"]["v5"]["missing_values"] == ["Unknown"]
 
 
 def test_weights_of_persons_are_before_those_of_households_by_their_descriptions() -> None:
