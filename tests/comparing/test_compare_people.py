@@ -11,6 +11,7 @@ import pytest
 from tclose_spark import compare
 from tclose_spark.comparing import trial
 from tclose_spark.errors import ConfigurationError
+from tclose_spark.table.people import PERSON
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_class_of_few_people_is_found(conf: Path, monkeypatch: pytest.MonkeyPa
     measure = trial.measure
 
     def of_four_people(released, *given):  # type: ignore[no-untyped-def]
-        rows = replace(released.rows, person=np.arange(len(released.rows)) % 4)
+        rows = replace(released.rows, owners={PERSON: np.arange(len(released.rows)) % 4})
         return measure(replace(released, rows=rows), *given)
 
     monkeypatch.setattr(trial, "measure", of_four_people)

@@ -206,7 +206,7 @@ def test_more_than_one_value_for_two_rows_is_nearly_unique(distinct: int, warned
         quasi=(), sensitive=(domain,), rows=10, subjects=Subjects(), repeated=(), people=None, rounded_away=0, far=()
     )
     spec: Any = SimpleNamespace(
-        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None, person=None),
+        attributes=SimpleNamespace(sensitive_attributes={"income": settings}, weight=None, owners=()),
         release=ReleaseForm(),
     )
     assert ["nearly unique" in line for line in profile_warnings(profile, spec)] == [True] * warned

@@ -271,7 +271,7 @@ def test_a_form_names_a_whole_day_in_numbers(form: str, message: str) -> None:
 
 
 def test_a_form_is_of_dates() -> None:
-    with pytest.raises(ConfigurationError, match="date_format is for type: date or timestamp"):
+    with pytest.raises(ConfigurationError, match="date_format: it is for type: date or timestamp"):
         QuasiIdentifier(date_format="%d.%m.%Y")
 
 

@@ -229,10 +229,10 @@ def test_suppressed_rows_count_for_no_household(make_run: Callable[..., Run], tm
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": {"name": "stack_and_deal"}}, "attributes.household.k: method stack_and_deal counts no households"),
+        ({"method": {"name": "stack_and_deal"}}, "attributes.household.k: this method counts rows"),
         ({"privacy": {"nt": {"n": 10}}}, "privacy.nt: not with attributes.household"),
         ({"sensitive": {"disease": {"t": 0}}}, "t: 0: not with attributes.household"),
-        ({"privacy": {"suppression_limit": "0.1"}}, "privacy.suppression_limit with of: input: not with"),
+        ({"privacy": {"suppression_limit": "0.1"}}, "privacy.suppression_limit: not with attributes.household.k"),
         ({"quasi": {"age": {}, "hh": {}}}, "column 'hh' is in quasi_identifiers and in household"),
     ],
 )

@@ -267,7 +267,7 @@ def test_disjoint_regions_stay_disjoint_if_most_values_are_missing(
 
 @pytest.mark.parametrize("method", [METHODS[1], *METHODS[6:]], ids=lambda m: str(m["name"]))
 def test_disjoint_regions_with_suppression_are_refused(method: dict[str, Any], make_run: Callable[..., Run]) -> None:
-    with pytest.raises(ConfigurationError, match="a region of missing values shows drawn ones"):
+    with pytest.raises(ConfigurationError, match="regions of missing values may show those of suppressed rows"):
         open_release(make_run, people(), method=method, privacy={"suppression_limit": 0.1})
 
 

@@ -128,9 +128,7 @@ def test_suppressed_rows_are_people_too(of: str, release: Release) -> None:
 
 
 def test_a_method_that_counts_rows_is_refused_with_those_that_count_people(release: Release) -> None:
-    expected = (
-        "attributes.person: method stack_and_deal counts rows, not people; expected method: {name: closeness_tree"
-    )
+    expected = "attributes.person: this method counts rows, not people; expected method: {name: closeness_tree"
     with pytest.raises(ConfigurationError, match=expected.replace("{", "\\{")):
         release(stays(1), "disease", method={"name": "stack_and_deal"})
 

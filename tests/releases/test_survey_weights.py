@@ -252,13 +252,13 @@ def test_weights_of_more_people_than_can_be_added_up_are_an_error(make_run: Make
         ({"weight": {"column": "age", "publish": True}}, "'age' is in quasi_identifiers and in weight"),
         ({"weight": "disease"}, "'disease' is in sensitive_attributes and in weight"),
         ({"weight": "w", "insensitive_attributes": ["w"]}, "'w' is in insensitive_attributes and in weight"),
-        ({"weight": {"column": "w", "round_to": 5}}, "round_to is for a published weight"),
+        ({"weight": {"column": "w", "round_to": 5}}, "round_to: it is for a published weight"),
         ({"weight": {"column": "w", "publish": True, "round_to": 0}}, "expected a number above 0"),
         (
             {"weight": {"column": "w", "publish": True}, "person": "p", "method": {"name": "t_mondrian"}},
             "weights are of rows",
         ),
-        ({"weight": "w", "allow_unique": ["w"]}, "allow_unique names 'w'"),
+        ({"weight": "w", "allow_unique": ["w"]}, "allow_unique: names 'w'"),
         ({"weight": "w", "privacy": {"population": {"weight": "w"}}}, "'w', which is not published"),
     ],
 )
